@@ -1,0 +1,58 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+namespace mcdtp {
+
+// Time as the session sees it: it is always handed in. Only common/io/system.h can read a real clock.
+using Duration = std::chrono::nanoseconds;
+struct SessionClock {
+  using duration = Duration;
+  using rep = Duration::rep;
+  using period = Duration::period;
+  using time_point = std::chrono::time_point<SessionClock>;
+  static constexpr bool is_steady = true;
+};
+using Time = SessionClock::time_point;
+inline constexpr Time kNever = Time::max();
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+using Bytes = std::span<const std::uint8_t>;
+using MutableBytes = std::span<std::uint8_t>;
+
+// A stream carries one ordered byte stream each way. 0: stdin up, stdout down. 1: stderr down.
+// Streams opened by the client are even from 2 on, those opened by the server odd from 3 on.
+using StreamId = std::uint64_t;
+inline constexpr StreamId kStdio = 0;
+inline constexpr StreamId kStderr = 1;
+inline constexpr StreamId kFirstClientStream = 2;
+inline constexpr StreamId kFirstServerStream = 3;
+
+// Never used twice on a channel in one direction. The wire carries all eight bytes.
+using PacketNumber = std::uint64_t;
+
+// Never used twice in a session: 0 to 63 UDP, 255 the SSH channel, 256 and up direct TCP connections,
+// one id a connection.
+using ChannelId = std::uint16_t;
+inline constexpr ChannelId kMaxDatagramChannels = 64;
+inline constexpr ChannelId kSshChannel = 255;
+inline constexpr ChannelId kFirstTcpChannel = 256;
+
+// A name the driver gives to one far address of one channel.
+using PathId = std::uint32_t;
+
+enum class Role : std::uint8_t { kClient, kServer };
+
+inline double to_seconds(Duration d) { return std::chrono::duration<double>(d).count(); }
+inline Duration from_seconds(double s) {
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(s));
+}
+
+}  // namespace mcdtp
