@@ -1,0 +1,137 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/core/bytes.h"
+#include "common/core/cipher.h"
+#include "common/core/types.h"
+
+namespace mcdtp {
+
+inline constexpr int kProtocolVersion = 1;
+
+// Both ends are included.
+struct PortRange {
+  std::uint16_t low = 60000;
+  std::uint16_t high = 61000;
+  bool operator==(const PortRange&) const = default;
+};
+
+// What the client asks the login shell of the far host to run.
+struct ExecRequest {
+  int protocol = kProtocolVersion;
+  unsigned channels = 4;
+  PortRange ports;
+  std::uint64_t memory_bytes = std::uint64_t{256} << 20;
+  std::string cc = "auto";
+  // Bits of payload a second.
+  std::optional<std::uint64_t> rate_bps;
+  // A path, a path from the home directory (~/...), or a name looked for as the default is. Empty: the
+  // default.
+  std::string server_command;
+  // `command` is the name of a subsystem.
+  bool subsystem = false;
+  // Unset: a login shell.
+  std::optional<std::string> command;
+  // Stand in argv for all on the far host to see, so nothing secret.
+  std::vector<std::pair<std::string, std::string>> environment;
+};
+
+// A line that a server can also be told by an sshd: the kernel passes no argument of 128 KiB.
+inline constexpr std::size_t kMaxExecLine = 100 * 1024;
+
+// The exec line: the same bytes, of the same meaning, for every login shell (sh, csh and fish families). It
+// runs the server or, where there is none, prints plain_line() and runs the command as sshd would have (a
+// subsystem: prints no_subsystem_line() and ends). Unset when it cannot be said so: longer than kMaxExecLine,
+// a NUL byte, or an environment name no shell could export. Then the real ssh has to run.
+std::optional<std::string> build_exec_line(const ExecRequest& request);
+
+// The request of the protocol: what the server says of itself first. See mcdtp-protocol(7).
+struct Greeting {
+  Greeting() = default;
+  Greeting(const Greeting&) = default;
+  Greeting& operator=(const Greeting&) = default;
+  ~Greeting() { wipe(secret); }
+  bool operator==(const Greeting&) const = default;
+
+  int version = kProtocolVersion;
+  // Fresh in every session: all keys come from it.
+  std::array<std::uint8_t, 32> secret{};
+  // One a datagram channel, in their order, distinct; at most kMaxDatagramChannels.
+  std::vector<std::uint16_t> udp_ports;
+  // Unset: the server does not listen.
+  std::optional<std::uint16_t> tcp_port;
+  // The numeric address that the log-in came to. Empty: not known, so no UDP.
+  std::string address;
+  Cipher cipher = Cipher::kAes128Gcm;
+};
+
+// Whether a greeting can carry `text` as its address: the characters of a numeric one, with no scope.
+bool is_greeting_address(std::string_view text);
+
+// One line, with a newline before and after. It holds the secret: the caller wipes it.
+// REQUIRES: the bounds of Greeting; the address is empty or is_greeting_address().
+std::string format_greeting(const Greeting& greeting);
+// Takes exactly what format_greeting() gives, and nothing else.
+[[nodiscard]] std::optional<Greeting> parse_greeting(std::string_view line);
+
+// No server: the command runs as under ssh, and its output follows.
+constexpr std::string_view plain_line() { return "\nMCDTP plain\n"; }
+// No server to run the subsystem: nothing follows.
+constexpr std::string_view no_subsystem_line() { return "\nMCDTP nosubsystem\n"; }
+
+// Finds the server's first line in what a login shell's start-up files print before it.
+// Invariants: noise, line and rest together are the bytes fed, in order; how they were split never matters.
+class GreetingFinder {
+ public:
+  enum class Result {
+    kMore,         // not seen yet
+    kGreeting,     // greeting() is set
+    kPlain,        // no server, the command runs
+    kNoSubsystem,  // no server, nothing runs
+    kNone,         // too much of something else: there will be no greeting
+  };
+  static constexpr std::size_t kMaxNoiseBytes = 64 * 1024;
+  static constexpr std::size_t kMaxNoiseLines = 500;
+  // With both newlines. Longer than any greeting; a longer line is noise.
+  static constexpr std::size_t kMaxLine = 1024;
+
+  GreetingFinder() = default;
+  GreetingFinder(const GreetingFinder&) = delete;
+  GreetingFinder& operator=(const GreetingFinder&) = delete;
+  ~GreetingFinder() { wipe(buffer_); }
+
+  // REQUIRES: every earlier result was kMore.
+  Result feed(Bytes data);
+
+  // Unset unless the result was kGreeting.
+  const std::optional<Greeting>& greeting() const { return greeting_; }
+  // What came before the line, to be shown as ssh would; with kMore and kNone all bytes fed. Valid until
+  // feed().
+  Bytes noise() const { return Bytes(buffer_).first(noise_size_); }
+  // What came after the line: the stream's first bytes. Valid until feed().
+  Bytes rest() const { return Bytes(buffer_).subspan(rest_begin_); }
+
+ private:
+  void append(Bytes data);
+  Result scan();
+  Result judge(std::string_view line);
+
+  std::vector<std::uint8_t> buffer_;
+  // No line begins before it.
+  std::size_t scanned_ = 0;
+  // Newlines before scanned_.
+  std::size_t lines_ = 0;
+  std::size_t noise_size_ = 0;
+  std::size_t rest_begin_ = 0;
+  Result result_ = Result::kMore;
+  std::optional<Greeting> greeting_;
+};
+
+}  // namespace mcdtp
