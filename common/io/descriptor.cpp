@@ -1,0 +1,238 @@
+#include "common/io/descriptor.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <asio/error.hpp>
+#include <asio/post.hpp>
+#include <cerrno>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "common/core/check.h"
+
+namespace mcdtp {
+namespace {
+
+// A write of this size to a pipe that poll() calls writable does not block (pipe(7)).
+constexpr std::size_t kNonBlockingPipeBytes = PIPE_BUF;
+
+std::runtime_error failure(const std::string& attempt, int error) {
+  return std::runtime_error(attempt + ": " + std::generic_category().message(error));
+}
+
+std::string name_of(int fd) { return fd == STDIN_FILENO ? "standard input" : "standard output"; }
+
+bool is_socket(int fd) {
+  int type = 0;
+  socklen_t size = sizeof type;
+  return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0;
+}
+
+// Asks epoll itself: no file type tells (some character devices can be polled, /dev/null cannot).
+bool is_pollable(int fd) {
+  const int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+  if (epoll_fd < 0) throw failure("making an epoll set", errno);
+  epoll_event event{};
+  const bool refused = epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0;
+  const int reason = errno;
+  ::close(epoll_fd);
+  if (refused && reason != EPERM) throw failure("watching a descriptor", reason);
+  return !refused;
+}
+
+void set_nonblocking(int fd, bool on) {
+  const int flags = fcntl(fd, F_GETFL);
+  if (flags < 0 || ((flags & O_NONBLOCK) != 0) == on) return;
+  fcntl(fd, F_SETFL, on ? flags | O_NONBLOCK : flags & ~O_NONBLOCK);
+}
+
+IoResult result_of(ssize_t n) {
+  if (n >= 0) return {IoResult::Status::kBytes, static_cast<std::size_t>(n), 0};
+  if (errno == EAGAIN || errno == EWOULDBLOCK) return {IoResult::Status::kWouldBlock, 0, 0};
+  if (errno == EPIPE || errno == ECONNRESET) return {IoResult::Status::kEnd, 0, errno};
+  return {IoResult::Status::kError, 0, errno};
+}
+
+template <class Call>
+ssize_t uninterrupted(Call call) {
+  ssize_t n = call();
+  while (n < 0 && errno == EINTR) n = call();
+  return n;
+}
+
+}  // namespace
+
+// O_NONBLOCK on 0 and 1 as it was found. Both are saved before either is changed, and put back after neither
+// is used: they may be one open file, and then the second would save what we set for the first.
+class StdioFlags {
+ public:
+  // The one in force, or a new one.
+  static std::shared_ptr<StdioFlags> acquire() {
+    auto flags = current().lock();
+    if (!flags) current() = flags = std::make_shared<StdioFlags>();
+    return flags;
+  }
+  static std::weak_ptr<StdioFlags>& current() {
+    static std::weak_ptr<StdioFlags> instance;
+    return instance;
+  }
+
+  StdioFlags() {
+    for (int fd : {STDIN_FILENO, STDOUT_FILENO}) found_[static_cast<std::size_t>(fd)] = fcntl(fd, F_GETFL);
+  }
+  ~StdioFlags() { restore(); }
+  StdioFlags(const StdioFlags&) = delete;
+  StdioFlags& operator=(const StdioFlags&) = delete;
+
+  void restore() const {
+    for (int fd : {STDIN_FILENO, STDOUT_FILENO}) {
+      const int flags = found_[static_cast<std::size_t>(fd)];
+      if (flags >= 0) set_nonblocking(fd, (flags & O_NONBLOCK) != 0);
+    }
+  }
+
+ private:
+  std::array<int, 2> found_{};  // as fcntl said; negative where the descriptor was closed
+};
+
+Descriptor::Descriptor(asio::io_context& io, int fd) : Descriptor(io, fd, nullptr) {}
+
+std::unique_ptr<Descriptor> Descriptor::borrow(asio::io_context& io, int fd) {
+  CHECK(fd == STDIN_FILENO || fd == STDOUT_FILENO);
+  auto flags = StdioFlags::acquire();
+  const int copy = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  if (copy < 0) throw failure("using " + name_of(fd), errno);
+  return std::unique_ptr<Descriptor>(new Descriptor(io, copy, std::move(flags)));
+}
+
+Descriptor::Descriptor(asio::io_context& io, int fd, std::shared_ptr<StdioFlags> flags)
+    : flags_(std::move(flags)), waiter_(io), wait_token_(std::make_shared<char>()) {
+  CHECK(fd != STDERR_FILENO);
+  try {
+    attach(fd);
+  } catch (...) {
+    if (!waiter_.is_open()) ::close(fd);
+    throw;
+  }
+}
+
+void Descriptor::attach(int fd) {
+  is_always_ready_ = !is_pollable(fd);
+  if (!is_always_ready_) {
+    waiter_.assign(fd);
+    set_nonblocking(fd, true);
+  }
+  fd_ = fd;
+}
+
+// The order matters: out of the epoll set first, the flags last.
+Descriptor::~Descriptor() { close(); }
+
+void Descriptor::async_wait_readable(WaitHandler handler) {
+  wait(asio::posix::stream_descriptor::wait_read, std::move(handler));
+}
+
+void Descriptor::async_wait_writable(WaitHandler handler) {
+  wait(asio::posix::stream_descriptor::wait_write, std::move(handler));
+}
+
+void Descriptor::wait(asio::posix::stream_descriptor::wait_type type, WaitHandler handler) {
+  auto guarded = [token = std::weak_ptr<char>(wait_token_),
+                  handler = std::move(handler)](std::error_code error) {
+    handler(token.expired() ? std::error_code(asio::error::operation_aborted) : error);
+  };
+  if (is_open() && is_always_ready_) {
+    asio::post(waiter_.get_executor(), [guarded = std::move(guarded)] { guarded({}); });
+  } else {
+    waiter_.async_wait(type, std::move(guarded));  // one that is closed answers bad_descriptor
+  }
+}
+
+void Descriptor::cancel() {
+  wait_token_ = std::make_shared<char>();
+  std::error_code ignored;
+  waiter_.cancel(ignored);
+}
+
+IoResult Descriptor::read(MutableBytes buffer) {
+  CHECK(!buffer.empty());
+  if (!is_open()) return {IoResult::Status::kError, 0, EBADF};
+  IoResult result = result_of(uninterrupted([&] { return ::read(*fd_, buffer.data(), buffer.size()); }));
+  if (result.status == IoResult::Status::kBytes && result.bytes == 0) result.status = IoResult::Status::kEnd;
+  return result;
+}
+
+IoResult Descriptor::write(std::span<const iovec> buffers) {
+  if (!is_open()) return {IoResult::Status::kError, 0, EBADF};
+  const int count = static_cast<int>(std::min<std::size_t>(buffers.size(), IOV_MAX));
+  return result_of(uninterrupted([&] { return ::writev(*fd_, buffers.data(), count); }));
+}
+
+IoResult Descriptor::write(Bytes bytes) {
+  const iovec one{const_cast<std::uint8_t*>(bytes.data()), bytes.size()};
+  return write({&one, 1});
+}
+
+void Descriptor::shutdown_write() {
+  if (!is_open()) return;
+  if (!flags_ && is_socket(*fd_)) {
+    ::shutdown(*fd_, SHUT_WR);
+  } else {
+    close();
+  }
+}
+
+void Descriptor::close() {
+  if (!is_open()) return;
+  cancel();
+  if (is_always_ready_) {
+    ::close(*fd_);
+  } else {
+    std::error_code ignored;
+    waiter_.close(ignored);
+  }
+  fd_.reset();
+}
+
+void Descriptor::restore_now() {
+  if (const auto flags = StdioFlags::current().lock()) flags->restore();
+}
+
+void open_missing_stdio() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (fcntl(fd, F_GETFD) >= 0) continue;
+    // The lowest free number is taken: those below are open by now.
+    if (::open("/dev/null", O_RDWR) != fd) throw failure("opening /dev/null", errno);
+  }
+}
+
+void write_stderr_all(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = uninterrupted([&] { return ::write(STDERR_FILENO, text.data(), text.size()); });
+    if (n >= 0) {
+      text.remove_prefix(static_cast<std::size_t>(n));
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      pollfd wanted{STDERR_FILENO, POLLOUT, 0};
+      ::poll(&wanted, 1, -1);
+    } else {
+      return;
+    }
+  }
+}
+
+IoResult try_write_stderr(Bytes bytes) {
+  pollfd wanted{STDERR_FILENO, POLLOUT, 0};
+  if (::poll(&wanted, 1, 0) <= 0) return {IoResult::Status::kWouldBlock, 0, 0};
+  const std::size_t size = std::min(bytes.size(), kNonBlockingPipeBytes);
+  return result_of(uninterrupted([&] { return ::write(STDERR_FILENO, bytes.data(), size); }));
+}
+
+}  // namespace mcdtp

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <sys/random.h>
+#include <time.h>
+
+#include <cerrno>
+#include <stdexcept>
+
+#include "common/core/types.h"
+
+// The only clock and the only entropy of both programs.
+namespace mcdtp {
+
+// Never goes back and does not follow the wall clock. Means nothing to another host.
+inline Time now() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return Time(seconds(t.tv_sec) + Duration(t.tv_nsec));
+}
+
+// Fills all of `out` from the kernel's generator, good for keys. Waits for it at early boot; throws where
+// there is none, for nothing else may take its place.
+inline void random_bytes(MutableBytes out) {
+  while (!out.empty()) {
+    const ssize_t n = getrandom(out.data(), out.size(), 0);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) throw std::runtime_error("reading random bytes: the kernel gives none");
+    out = out.subspan(static_cast<std::size_t>(n));
+  }
+}
+
+}  // namespace mcdtp
