@@ -1,0 +1,135 @@
+#include "server/options.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <stdexcept>
+#include <string_view>
+
+namespace mcdtp {
+namespace {
+
+using Words = std::vector<std::string>;
+
+[[noreturn]] void refuse(const std::string& reason) {
+  throw std::runtime_error("read the options: " + reason);
+}
+
+template <typename Number>
+std::optional<Number> parse_number(std::string_view text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+PortRange parse_port_range(const std::string& text) {
+  const std::size_t dash = text.find('-');
+  const std::size_t after = dash == text.npos ? text.size() : dash + 1;
+  const auto low = parse_number<std::uint16_t>(std::string_view(text).substr(0, dash));
+  const auto high = parse_number<std::uint16_t>(std::string_view(text).substr(after));
+  if (!low || !high || *low == 0 || *low > *high)
+    refuse("--port-range: " + text + " is not LOW-HIGH, two ports from 1 to 65535");
+  return {*low, *high};
+}
+
+bool is_variable_name(std::string_view name) {
+  constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
+  constexpr std::string_view kRest = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+  return !name.empty() && kLetters.find(name[0]) != name.npos && name.find_first_not_of(kRest) == name.npos;
+}
+
+std::pair<std::string, std::string> parse_environment(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == text.npos || !is_variable_name(std::string_view(text).substr(0, equals)))
+    refuse("--env: " + text + " is not NAME=VALUE");
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+// What stands after the first "--" is the command, word for word: no option parser looks at it.
+void take_command(Words& words, ServerOptions& options) {
+  const auto mark = std::find(words.begin(), words.end(), "--");
+  if (mark == words.end()) return;
+  if (words.end() - mark != 2) refuse("exactly one word, the command, stands after --");
+  options.command = std::move(words.back());
+  words.erase(mark, words.end());
+}
+
+// What every version of the exec line has said, and will.
+void add_common(CLI::App& app, ServerOptions& options, Words& environment) {
+  app.add_option("--protocol", options.protocol, "Version of the protocol that the client speaks")
+      ->check(CLI::Range(0, std::numeric_limits<int>::max()));
+  app.add_flag("--subsystem", options.subsystem, "COMMAND is the name of a subsystem");
+  app.add_option("--env", environment, "Variable for the command's environment; may be repeated")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+}
+
+void add_rest(CLI::App& app, ServerOptions& options, std::string& ports) {
+  app.set_version_flag("--version", "mcdtp-server " MCDTP_VERSION);
+  app.add_option("--channels", options.channels, "UDP channels wished")
+      ->check(CLI::Range(1U, unsigned{kMaxDatagramChannels}));
+  app.add_option("--port-range", ports, "Ports to listen on, UDP and TCP")->type_name("LOW-HIGH");
+  app.add_option("--memory", options.memory_bytes, "Bytes of memory for data on its way, at most")
+      ->check(CLI::Range(kMinMemory, std::numeric_limits<std::uint64_t>::max()));
+  app.add_option("--cc", options.cc, "Congestion control")->type_name("NAME");
+  app.add_option("--rate", options.rate_bps, "Bits of payload a second, for --cc fixed")
+      ->check(CLI::Range(std::uint64_t{1}, std::numeric_limits<std::uint64_t>::max()));
+  app.footer("-- COMMAND, one word, is run by your shell; without it the shell reads from stdin.");
+}
+
+// CLI11 takes the words last first.
+void parse_words(CLI::App& app, const Words& words) {
+  try {
+    app.parse(Words(words.rbegin(), words.rend()));
+  } catch (const CLI::ExtrasError&) {
+    refuse("a word that is no option of ours; a command stands after --");
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) throw;
+    refuse(error.what());
+  }
+}
+
+// Another version may say what we do not know, and the command still has to run: the strict parser gets its
+// turn only when the client speaks our version.
+bool speaks_our_version(const Words& words, ServerOptions& options) {
+  Words environment;
+  CLI::App app;
+  app.set_help_flag();
+  app.allow_extras();
+  add_common(app, options, environment);
+  parse_words(app, words);
+  for (const std::string& text : environment) options.environment.push_back(parse_environment(text));
+  return options.protocol == kProtocolVersion;
+}
+
+void parse_all(const Words& words, ServerOptions& options) {
+  std::string ports;
+  Words environment;
+  CLI::App app("The far end of mcdtp-shim, which starts it through ssh.", "mcdtp-server");
+  add_common(app, options, environment);
+  add_rest(app, options, ports);
+  try {
+    parse_words(app, words);
+  } catch (const CLI::CallForHelp&) {
+    options.print = app.help();
+  } catch (const CLI::CallForVersion& version) {
+    options.print = std::string(version.what()) + "\n";
+  }
+  if (!ports.empty()) options.ports = parse_port_range(ports);
+  if (options.cc == "fixed" && !options.rate_bps) refuse("--cc fixed needs --rate");
+}
+
+}  // namespace
+
+ServerOptions parse_server_options(int argc, const char* const* argv) {
+  ServerOptions options;
+  Words words(argv + 1, argv + argc);
+  take_command(words, options);
+  if (speaks_our_version(words, options)) parse_all(words, options);
+  if (options.subsystem && !options.command) refuse("--subsystem needs its name after --");
+  return options;
+}
+
+}  // namespace mcdtp

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/core/greeting.h"
+#include "common/core/types.h"
+
+namespace mcdtp {
+
+// What the client's exec line, or somebody by hand, asks of mcdtp-server: ExecRequest as it arrives.
+struct ServerOptions {
+  // The client's. Where it is not kProtocolVersion, only `subsystem`, `command` and `environment` were read:
+  // what is needed to run the command without us.
+  int protocol = kProtocolVersion;
+  // Wished datagram channels, 1 to kMaxDatagramChannels. The exchange may settle on fewer.
+  unsigned channels = 4;
+  // Both ends from 1; low <= high.
+  PortRange ports;
+  // Credit and reorder memory at most, from kMinMemory on.
+  std::uint64_t memory_bytes = std::uint64_t{256} << 20;
+  // A name of a congestion control: not judged here. "fixed" comes with a rate.
+  std::string cc = "auto";
+  // Bits of payload a second, at least 1.
+  std::optional<std::uint64_t> rate_bps;
+  // `command` is the name of a subsystem, and set.
+  bool subsystem = false;
+  // Any bytes but NUL, empty too. Unset: a login shell.
+  std::optional<std::string> command;
+  // Names as a shell can export them.
+  std::vector<std::pair<std::string, std::string>> environment;
+  // --help or --version: this is to be printed on stdout, and nothing else to be done.
+  std::optional<std::string> print;
+};
+
+inline constexpr std::uint64_t kMinMemory = std::uint64_t{1} << 20;
+
+// Throws std::runtime_error, one sentence, for what stands in no help text or out of its range.
+// REQUIRES: argc >= 1.
+ServerOptions parse_server_options(int argc, const char* const* argv);
+
+}  // namespace mcdtp
