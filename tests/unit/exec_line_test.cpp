@@ -1,0 +1,316 @@
+#include "common/core/greeting.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace mcdtp {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A login shell as sshd runs it, by the names it may be installed under.
+struct Shell {
+  const char* name;
+  std::vector<std::string> words;
+};
+
+const std::vector<Shell>& shells() {
+  static const std::vector<Shell> list = {
+      {"dash", {"/usr/bin/dash"}}, {"bash", {"/usr/bin/bash"}},
+      {"fish", {"/usr/bin/fish"}}, {"tcsh", {"/usr/bin/tcsh"}},
+      {"zsh", {"/usr/bin/zsh"}},   {"ksh", {"/usr/bin/ksh"}},
+      {"mksh", {"/usr/bin/mksh"}}, {"busybox", {"/usr/bin/busybox", "sh"}}};
+  return list;
+}
+
+struct Ran {
+  std::string out;
+  int status = 0;
+};
+
+std::string read_file(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+// Runs `words` with only these environment strings; stdout goes by a file, so that nothing can block.
+Ran run(const std::vector<std::string>& words, const std::vector<std::string>& environment,
+        const fs::path& dir) {
+  std::vector<char*> argv, envp;
+  for (const std::string& w : words) argv.push_back(const_cast<char*>(w.c_str()));
+  for (const std::string& e : environment) envp.push_back(const_cast<char*>(e.c_str()));
+  argv.push_back(nullptr);
+  envp.push_back(nullptr);
+  const fs::path out = dir / "out";
+  const pid_t pid = fork();
+  if (pid == 0) {
+    if (freopen(out.c_str(), "wb", stdout) && freopen("/dev/null", "rb", stdin) && chdir(dir.c_str()) == 0)
+      execve(argv[0], argv.data(), envp.data());
+    _exit(126);
+  }
+  int status = 0;
+  waitpid(pid, &status, 0);
+  return {read_file(out), WIFEXITED(status) ? WEXITSTATUS(status) : -1};
+}
+
+class ExecLine : public testing::TestWithParam<Shell> {
+ protected:
+  void SetUp() override {
+    if (!fs::exists(GetParam().words[0])) GTEST_SKIP() << GetParam().name << " is not installed";
+    std::string name = (fs::temp_directory_path() / "mcdtp-exec-XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    dir_ = name;
+    home_ = dir_ / "home";
+    fs::create_directory(home_);
+    environment_ = {"PATH=/usr/bin:/bin", "HOME=" + home_.string(), "SHELL=" + GetParam().words[0],
+                    // A caller's own variables of short names must arrive as they are.
+                    "c=c", "s=s", "LANG=C.UTF-8"};
+    if (GetParam().words.size() > 1) environment_[2] = "SHELL=/bin/sh";
+  }
+  void TearDown() override {
+    if (!dir_.empty()) fs::remove_all(dir_);
+  }
+
+  // A server that prints its arguments, each ended by NUL, and leaves 7.
+  void install(const fs::path& path) {
+    fs::create_directories(path.parent_path());
+    std::ofstream(path) << "#!/bin/sh\nprintf 'server\\0'; printf '%s\\0' \"$@\"; exit 7\n";
+    fs::permissions(path, fs::perms::owner_all);
+  }
+
+  Ran run_line(const ExecRequest& request) {
+    const std::optional<std::string> line = build_exec_line(request);
+    if (!line) return {"no line", -1};
+    std::vector<std::string> words = GetParam().words;
+    words.insert(words.end(), {"-c", *line});
+    return run(words, environment_, dir_);
+  }
+
+  fs::path dir_, home_;
+  std::vector<std::string> environment_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Shells, ExecLine, testing::ValuesIn(shells()),
+                         [](const auto& shell) { return shell.param.name; });
+
+std::string nul_ended(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) out += word + '\0';
+  return out;
+}
+
+std::vector<std::string> awkward_texts() {
+  std::string every_byte;
+  for (int b = 1; b < 256; ++b) every_byte += static_cast<char>(b);
+  std::string high_pairs;
+  for (int b = 0x80; b < 256; ++b) high_pairs += {static_cast<char>(b), '\''};
+  return {"true",
+          "",
+          " ",
+          "-n",
+          "--",
+          "--env",
+          "it's \"quoted\" `here`",
+          "two\nlines",
+          "ends in newlines\n\n\n",
+          "\n",
+          "$HOME ${c} $(id) $$",
+          "back\\slash \\\\ \\n \\0101 \\c end\\",
+          "bang! !! !$ ^a^b",
+          "%s %b %% 100%",
+          "tab\tcr\r bell\a",
+          "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x90\x9f",
+          "ends in half a character\xe2\x82",
+          "glob * ? [a-z] {a,b} ~ ~root",
+          "a;b&c|d<e>f(g)#h",
+          "x=1 'a''b'",
+          every_byte,
+          high_pairs};
+}
+
+TEST_P(ExecLine, CommandReachesServerAsItIs) {
+  install(dir_ / "stand-in");
+  ExecRequest request;
+  request.server_command = (dir_ / "stand-in").string();
+  for (const std::string& command : awkward_texts()) {
+    request.command = command;
+    const Ran ran = run_line(request);
+    EXPECT_EQ(ran.out, nul_ended({"server", "--protocol", "1", "--channels", "4", "--port-range",
+                                  "60000-61000", "--memory", "268435456", "--cc", "auto", "--", command}))
+        << "command: " << command;
+    EXPECT_EQ(ran.status, 7);
+  }
+}
+
+TEST_P(ExecLine, EveryOptionReachesServer) {
+  install(home_ / "a dir's" / "ser ver");
+  ExecRequest request;
+  request.server_command = "~/a dir's/ser ver";
+  request.channels = 64;
+  request.ports = {1024, 65535};
+  request.memory_bytes = 1;
+  request.cc = "fixed";
+  request.rate_bps = 80'000'000;
+  request.subsystem = true;
+  request.command = "sftp";
+  request.environment = {{"LANG", "de_DE.UTF-8"}, {"GIT_PROTOCOL", "version=2:a b\n"}, {"LC_ALL", ""}};
+  EXPECT_EQ(run_line(request).out, nul_ended({"server",     "--protocol",
+                                              "1",          "--channels",
+                                              "64",         "--port-range",
+                                              "1024-65535", "--memory",
+                                              "1",          "--cc",
+                                              "fixed",      "--rate",
+                                              "80000000",   "--subsystem",
+                                              "--env",      "LANG=de_DE.UTF-8",
+                                              "--env",      "GIT_PROTOCOL=version=2:a b\n",
+                                              "--env",      "LC_ALL=",
+                                              "--",         "sftp"}));
+}
+
+TEST_P(ExecLine, NoCommandHasNoSeparator) {
+  install(dir_ / "stand-in");
+  ExecRequest request;
+  request.server_command = (dir_ / "stand-in").string();
+  const std::string out = run_line(request).out;
+  EXPECT_TRUE(out.ends_with(nul_ended({"--cc", "auto"}))) << out;
+}
+
+TEST_P(ExecLine, ServerIsFoundInUsualPlacesAndByName) {
+  ExecRequest request;
+  request.command = "echo plain";
+  EXPECT_FALSE(run_line(request).out.starts_with("server"));
+  install(home_ / ".local/bin/mcdtp-server");
+  EXPECT_TRUE(run_line(request).out.starts_with("server"));
+  install(dir_ / "path dir/mcdtp-dev");
+  request.server_command = "mcdtp-dev";
+  EXPECT_FALSE(run_line(request).out.starts_with("server"));
+  environment_[0] += ":" + (dir_ / "path dir").string();
+  EXPECT_TRUE(run_line(request).out.starts_with("server"));
+}
+
+TEST_P(ExecLine, WhatCannotRunIsNoServer) {
+  std::ofstream(dir_ / "not-executable") << "text";
+  ExecRequest request;
+  request.command = "echo plain";
+  for (const char* name : {"not-executable", "missing", "home"}) {
+    request.server_command = (dir_ / name).string();
+    EXPECT_TRUE(run_line(request).out.ends_with("\nMCDTP plain\nplain\n")) << name;
+  }
+}
+
+TEST_P(ExecLine, PlainRunsCommandInLoginShell) {
+  ExecRequest request;
+  request.server_command = "/no/server";
+  request.command = "echo out; exit 3";
+  const Ran ran = run_line(request);
+  EXPECT_TRUE(ran.out.ends_with("\nMCDTP plain\nout\n")) << ran.out;
+  EXPECT_EQ(ran.status, 3);
+}
+
+TEST_P(ExecLine, PlainCommandIsByteForByte) {
+  fs::path show = dir_ / "show";
+  std::ofstream(show) << "#!/bin/sh\nprintf '%s\\0' \"$@\"\n";
+  fs::permissions(show, fs::perms::owner_all);
+  environment_[2] = "SHELL=" + show.string();
+  ExecRequest request;
+  request.server_command = "/no/server";
+  for (const std::string& command : awkward_texts()) {
+    request.command = command;
+    EXPECT_TRUE(run_line(request).out.ends_with("\nMCDTP plain\n" + nul_ended({"-c", command}))) << command;
+  }
+}
+
+TEST_P(ExecLine, PlainHandsOverEnvironmentAndAddsNothingOfItsOwn) {
+  ExecRequest request;
+  request.server_command = "/no/server";
+  request.command = "env";
+  request.environment = {{"GIT_PROTOCOL", "version=2 it's"}, {"LC_TIME", "C"}};
+  std::istringstream out(run_line(request).out);
+  std::vector<std::string> got;
+  for (std::string line; std::getline(out, line);) got.push_back(line);
+  for (const char* want : {"GIT_PROTOCOL=version=2 it's", "LC_TIME=C", "c=c", "s=s", "PATH=/usr/bin:/bin"})
+    EXPECT_NE(std::find(got.begin(), got.end(), want), got.end()) << want;
+  for (const std::string& line : got)
+    EXPECT_EQ(line.find("mcdtp"), dir_.empty() ? 0 : line.find("mcdtp-exec")) << line;
+}
+
+TEST_P(ExecLine, PlainWithoutCommandIsLoginShell) {
+  fs::path show = dir_ / "show";
+  std::ofstream(show) << "#!/bin/sh\nprintf '%s\\0' \"$@\"\n";
+  fs::permissions(show, fs::perms::owner_all);
+  environment_[2] = "SHELL=" + show.string();
+  ExecRequest request;
+  request.server_command = "/no/server";
+  EXPECT_TRUE(run_line(request).out.ends_with("\nMCDTP plain\n" + nul_ended({"-l"})));
+}
+
+TEST_P(ExecLine, SubsystemWithoutServerRunsNothing) {
+  ExecRequest request;
+  request.server_command = "/no/server";
+  request.subsystem = true;
+  request.command = "echo ran";
+  const Ran ran = run_line(request);
+  EXPECT_TRUE(ran.out.ends_with("\nMCDTP nosubsystem\n")) << ran.out;
+  EXPECT_EQ(ran.status, 0);
+}
+
+TEST_P(ExecLine, LongCommand) {
+  install(dir_ / "stand-in");
+  ExecRequest request;
+  request.server_command = (dir_ / "stand-in").string();
+  request.command = "echo";
+  for (int i = 0; request.command->size() < 90 * 1024; ++i) *request.command += "/word-" + std::to_string(i);
+  for (int i = 0; i < 100; ++i) (*request.command)[static_cast<std::size_t>(i * 900 + 5)] = ' ';
+  EXPECT_TRUE(run_line(request).out.ends_with(nul_ended({"--", *request.command})));
+}
+
+TEST(ExecLineText, HoldsNothingThatAShellReadsInSingleQuotes) {
+  for (const std::string& text : awkward_texts()) {
+    ExecRequest request;
+    request.command = text;
+    request.server_command = "~/" + text;
+    request.cc = text;
+    request.environment = {{"A", text}};
+    const std::string line = build_exec_line(request).value();
+    const std::string inner = line.substr(12, line.size() - 13);
+    EXPECT_EQ(line, "exec sh -c '" + inner + "'");
+    EXPECT_EQ(inner.find_first_of("'!\n\r"), inner.npos) << line;
+    EXPECT_EQ(inner.find("\\\\"), inner.npos) << line;
+    for (const char c : inner) EXPECT_TRUE(c >= ' ' && c <= '~');
+  }
+}
+
+TEST(ExecLineText, ShortForShortCommand) {
+  ExecRequest request;
+  request.command = "true";
+  EXPECT_LT(build_exec_line(request)->size(), 450u);
+}
+
+TEST(ExecLineText, UnsetWhereItCannotBeSaid) {
+  ExecRequest request;
+  request.command = std::string(kMaxExecLine - 1000, 'x');
+  EXPECT_TRUE(build_exec_line(request));
+  request.command = std::string(kMaxExecLine - 100, 'x');
+  EXPECT_FALSE(build_exec_line(request));
+  request.command = std::string(kMaxExecLine / 5, ' ');
+  EXPECT_FALSE(build_exec_line(request));
+  request.command = std::string(1, '\0');
+  EXPECT_FALSE(build_exec_line(request));
+  request.command = "true";
+  for (const char* name : {"", "1A", "A-B", "A=B", "A B"}) {
+    request.environment = {{name, "value"}};
+    EXPECT_FALSE(build_exec_line(request)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace mcdtp
