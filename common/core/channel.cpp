@@ -1,0 +1,82 @@
+#include "common/core/channel.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace mcdtp {
+
+bool Channel::on_covered(const SentPacket& packet) {
+  if (datagram_) {
+    const bool before = proved();
+    paths.on_covered(packet.path);
+    if (paths.unproved().empty()) next_probe_ = kNever;
+    return proved() && !before;
+  }
+  return !std::exchange(stream_proved_, true);
+}
+
+void Channel::probe_soon(Time now) {
+  next_probe_ = now;
+  probe_interval_ = kFirstProbeInterval;
+}
+
+Channel::Due Channel::on_timeout(Time now) {
+  if (next_probe_ <= now) {
+    const auto unproved = paths.unproved();
+    to_probe_.assign(unproved.begin(), unproved.end());
+    next_probe_ = unproved.empty() ? kNever : now + probe_interval_;
+    probe_interval_ = std::min(2 * probe_interval_, kMaxProbeInterval);
+  }
+  if (!datagram_ || !proved()) return Due::kNothing;
+  if (last_sent_ + kKeepalive <= now) ping_due_ = true;
+  if (probe_timer() > now) return Due::kNothing;
+  loss.on_probe_timeout();
+  ping_due_ = true;
+  return Due::kProbeTimeout;
+}
+
+Time Channel::next_timeout() const {
+  Time next = next_probe_;
+  if (!datagram_ || !proved()) return next;
+  if (!ping_due_) next = std::min({next, last_sent_ + kKeepalive, probe_timer()});
+  return std::min(next, loss.loss_timer());
+}
+
+std::optional<PathId> Channel::take_probe() {
+  if (to_probe_.empty()) return std::nullopt;
+  const PathId path = to_probe_.front();
+  to_probe_.pop_front();
+  return path;
+}
+
+void Channel::on_sent(Time now, bool asks) {
+  last_sent_ = now;
+  if (!asks) return;
+  ping_due_ = false;
+  loss.on_sent_asking(now);
+}
+
+void Channel::doubt(Time now) {
+  paths.doubt();
+  probe_soon(now);
+}
+
+std::uint64_t Channel::stream_window() const {
+  const double wanted = 2 * stream_rate_ * to_seconds(loss.rtt().min());
+  return static_cast<std::uint64_t>(
+      std::clamp(wanted, static_cast<double>(kMinStreamWindow), static_cast<double>(kMaxStreamWindow)));
+}
+
+void Channel::on_stream_sample(const DeliveryRate::Sample& sample) {
+  if (sample.rate > stream_rate_) {
+    stream_rate_ = sample.rate;
+  } else if (!sample.application_limited) {
+    stream_rate_ += (sample.rate - stream_rate_) / 16;
+  }
+}
+
+Duration Channel::report_interval() const {
+  return std::clamp<Duration>(loss.rtt().smoothed() / 4, Receipts::kMinInterval, Receipts::kMaxInterval);
+}
+
+}  // namespace mcdtp

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <deque>
+
+#include "common/core/delivery_rate.h"
+#include "common/core/loss.h"
+#include "common/core/paths.h"
+#include "common/core/receipts.h"
+#include "common/core/sent_packets.h"
+
+namespace mcdtp {
+
+// One way for packets, in both directions. A datagram channel may lose and reorder and has an address to prove;
+// a stream channel (the SSH channel, a TCP connection) may not, but stalls, and ends.
+class Channel {
+ public:
+  static constexpr Duration kFirstProbeInterval = milliseconds(100);
+  static constexpr Duration kMaxProbeInterval = seconds(10);
+  // An idle UDP channel says something this often: home routers forget a mapping after 30 s.
+  static constexpr Duration kKeepalive = seconds(15);
+  // Probe time-outs in a row after which a channel is no longer used until it proves itself again.
+  static constexpr int kDoubtAfterProbes = 3;
+  // Every path carries this much UDP payload, in bytes (RFC 9000 section 14).
+  static constexpr std::size_t kMinDatagramSize = 1200;
+  // What a stream channel may hold unreported, in bytes.
+  static constexpr std::uint64_t kMinStreamWindow = 64 * 1024;
+  static constexpr std::uint64_t kMaxStreamWindow = 8 << 20;
+
+  Channel(ChannelId id, bool datagram) : id_(id), datagram_(datagram) {}
+
+  ChannelId id() const { return id_; }
+  bool is_datagram() const { return datagram_; }
+  // A report has covered a packet of ours (on the active path, for datagrams): it may carry data.
+  bool proved() const { return datagram_ ? paths.active().has_value() : stream_proved_; }
+  // True: it was not proved before.
+  bool on_covered(const SentPacket& packet);
+
+  // Unproved addresses are probed again and again, ever more slowly.
+  void probe_soon(Time now);
+  // Time-outs that are this channel's own. Returns what the session has to do.
+  enum class Due : std::uint8_t { kNothing, kProbeTimeout };
+  Due on_timeout(Time now);
+  // When on_timeout() has something to do.
+  Time next_timeout() const;
+  // The address that the next packet is to probe, taken off the list.
+  std::optional<PathId> take_probe();
+  bool has_probe() const { return !to_probe_.empty(); }
+  bool ping_due() const { return ping_due_; }
+  void want_ping() { ping_due_ = true; }
+
+  void on_sent(Time now, bool asks);
+  // The addresses lose their proof, and everything outstanding is to be sent elsewhere.
+  void doubt(Time now);
+
+  // The sender's wish for reports of this channel: a quarter of its RTT.
+  Duration report_interval() const;
+  bool floor_due(Time now) const { return now >= next_floor_; }
+  void floor_sent(Time now) { next_floor_ = now + report_interval(); }
+
+  // Of a stream channel: twice its rate x RTT, within the bounds above.
+  std::uint64_t stream_window() const;
+  void on_stream_sample(const DeliveryRate::Sample& sample);
+
+  Receipts receipts;
+  SentPackets sent;
+  LossDetector loss;
+  Paths paths;
+  std::size_t datagram_size = kMinDatagramSize;  // bytes of UDP payload
+  DeliveryRate delivery;  // of a stream channel; datagram channels are measured together
+  bool blocked = false;  // its socket or pipe takes nothing now
+
+ private:
+  Time probe_timer() const { return loss.probe_timer(sent, Receipts::kMaxInterval); }
+
+  ChannelId id_;
+  bool datagram_;
+  bool stream_proved_ = false;
+  double stream_rate_ = 0;  // bytes/s, the largest of late
+  bool ping_due_ = false;
+  std::deque<PathId> to_probe_;
+  Time next_probe_ = kNever;
+  Duration probe_interval_ = kFirstProbeInterval;
+  Time last_sent_{};
+  Time next_floor_{};
+};
+
+}  // namespace mcdtp

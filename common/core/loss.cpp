@@ -1,0 +1,85 @@
+#include "common/core/loss.h"
+
+#include <algorithm>
+
+namespace mcdtp {
+
+void RttEstimator::on_sample(Duration latest) {
+  latest_ = std::max<Duration>(latest, microseconds(1));
+  if (!has_sample_) {
+    has_sample_ = true;
+    min_ = smoothed_ = latest_;
+    variation_ = latest_ / 2;
+    return;
+  }
+  min_ = std::min(min_, latest_);
+  const Duration deviation = smoothed_ > latest_ ? smoothed_ - latest_ : latest_ - smoothed_;
+  variation_ = (3 * variation_ + deviation) / 4;
+  smoothed_ = (7 * smoothed_ + latest_) / 8;
+}
+
+void LossDetector::cover(PacketNumber number, SentPackets& sent, ReportNews& news) {
+  SentPacket* packet = sent.find(number);
+  if (packet == nullptr) return;
+  if (packet->state == SentPacket::State::kOutstanding) {
+    news.covered.push_back(number);
+  } else if (packet->state == SentPacket::State::kLost) {
+    ++spurious_;
+    const PacketNumber distance = largest_covered_.value_or(number) - std::min(number, largest_covered_.value_or(number));
+    packet_threshold_ = std::clamp(distance + 1, packet_threshold_, kMaxPacketThreshold);
+    news.covered_late.push_back(number);
+  }
+  sent.resolve(*packet, SentPacket::State::kCovered);
+}
+
+bool LossDetector::on_report(Time now, const ReportFrame& report, SentPackets& sent, ReportNews& news) {
+  const PacketNumber largest = report.ranges.front().end - 1;
+  if (largest >= sent.next()) return false;
+  // Reports travel on two links: an older one says nothing new.
+  if (report.sequence <= newest_sequence_) return true;
+  newest_sequence_ = report.sequence;
+  const SentPacket* newest = sent.find(largest);
+  const bool sample = newest != nullptr && newest->state == SentPacket::State::kOutstanding;
+  if (sample) news.rtt = now - newest->sent_at - report.delay;
+  largest_covered_ = std::max(largest, largest_covered_.value_or(0));
+  for (const Range& range : report.ranges) {
+    if (range.end <= sent.first()) break;
+    for (PacketNumber n = std::max(range.begin, sent.first()); n < range.end; ++n) cover(n, sent, news);
+  }
+  if (sample) rtt_.on_sample(*news.rtt);
+  if (!news.covered.empty()) backoff_ = probes_unanswered_ = 0;
+  return true;
+}
+
+Duration LossDetector::time_threshold() const {
+  const Duration longest = std::max(rtt_.smoothed(), rtt_.latest());
+  return std::max<Duration>(longest + longest / 8, milliseconds(1));
+}
+
+std::vector<PacketNumber> LossDetector::detect_lost(Time now, SentPackets& sent) {
+  std::vector<PacketNumber> lost;
+  loss_timer_ = kNever;
+  if (!largest_covered_) return lost;
+  const Duration threshold = time_threshold();
+  for (PacketNumber n = sent.first(); n < *largest_covered_; ++n) {
+    SentPacket& packet = *sent.find(n);
+    if (packet.state != SentPacket::State::kOutstanding) continue;
+    const Time lost_by_time = packet.sent_at + threshold;
+    if (*largest_covered_ - n >= packet_threshold_ || lost_by_time <= now) {
+      packet.lost_at = now;
+      sent.resolve(packet, SentPacket::State::kLost);
+      lost.push_back(n);
+    } else {
+      loss_timer_ = std::min(loss_timer_, lost_by_time);
+    }
+  }
+  return lost;
+}
+
+Time LossDetector::probe_timer(const SentPackets& sent, Duration report_delay) const {
+  if (sent.packets_outstanding() == 0) return kNever;
+  const Duration base = rtt_.smoothed() + std::max<Duration>(4 * rtt_.variation(), milliseconds(1)) + report_delay;
+  return last_asking_at_ + base * (1 << backoff_);
+}
+
+}  // namespace mcdtp

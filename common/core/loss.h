@@ -1,0 +1,80 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "common/core/sent_packets.h"
+
+namespace mcdtp {
+
+// Round-trip time of one channel (RFC 9002 section 5).
+class RttEstimator {
+ public:
+  static constexpr Duration kInitialRtt = milliseconds(333);
+
+  // Without the time that the receiver held the report.
+  void on_sample(Duration latest);
+
+  bool has_sample() const { return has_sample_; }
+  Duration smoothed() const { return smoothed_; }
+  Duration latest() const { return latest_; }
+  Duration min() const { return min_; }
+  Duration variation() const { return variation_; }
+
+ private:
+  bool has_sample_ = false;
+  Duration smoothed_ = kInitialRtt;
+  Duration latest_ = kInitialRtt;
+  Duration min_ = kInitialRtt;
+  Duration variation_ = kInitialRtt / 2;
+};
+
+// What one report changed.
+struct ReportNews {
+  std::vector<PacketNumber> covered;       // outstanding until now
+  std::vector<PacketNumber> covered_late;  // declared lost before: the loss was spurious
+  std::optional<Duration> rtt;  // a sample, when the largest number was newly covered; without the receiver's delay
+};
+
+// Loss verdicts and the probe time-out of one channel (RFC 9002 section 6). The packet threshold grows with the
+// reordering that spurious losses show.
+class LossDetector {
+ public:
+  static constexpr PacketNumber kInitialPacketThreshold = 3;
+  static constexpr PacketNumber kMaxPacketThreshold = 512;
+  static constexpr int kMaxBackoff = 6;
+
+  // False: a number that was never sent is named; nothing was changed.
+  [[nodiscard]] bool on_report(Time now, const ReportFrame& report, SentPackets& sent, ReportNews& news);
+  // The packets that are lost by now; they are resolved as such.
+  std::vector<PacketNumber> detect_lost(Time now, SentPackets& sent);
+  void on_sent_asking(Time now) { last_asking_at_ = now; }
+
+  // When detect_lost() has to run again without a report.
+  Time loss_timer() const { return loss_timer_; }
+  // When the channel should be probed. `report_delay`: how long the receiver may hold a report.
+  Time probe_timer(const SentPackets& sent, Duration report_delay) const;
+  void on_probe_timeout() { backoff_ = backoff_ < kMaxBackoff ? backoff_ + 1 : backoff_; ++probes_unanswered_; }
+  // Probe time-outs since a report last covered anything.
+  int probes_unanswered() const { return probes_unanswered_; }
+
+  const RttEstimator& rtt() const { return rtt_; }
+  PacketNumber packet_threshold() const { return packet_threshold_; }
+  std::uint64_t spurious() const { return spurious_; }
+
+ private:
+  Duration time_threshold() const;
+  void cover(PacketNumber number, SentPackets& sent, ReportNews& news);
+
+  RttEstimator rtt_;
+  std::optional<PacketNumber> largest_covered_;
+  std::uint64_t newest_sequence_ = 0;
+  PacketNumber packet_threshold_ = kInitialPacketThreshold;
+  Time loss_timer_ = kNever;
+  Time last_asking_at_{};
+  int backoff_ = 0;
+  int probes_unanswered_ = 0;
+  std::uint64_t spurious_ = 0;
+};
+
+}  // namespace mcdtp

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <algorithm>
+
+#include "common/core/types.h"
+
+namespace mcdtp {
+
+// A token bucket that lets packets go in short trains.
+// Guarantee: bytes sent in [t0, t1] <= rate x (t1 - t0) + depth() + one packet.
+// A closed bucket opens again only when a whole quantum is in, so that a wake-up sends a train, not a packet.
+class Pacer {
+ public:
+  // Bytes per second, > 0; infinity means no pacing.
+  void set_rate(Time now, double rate) {
+    refill(now);
+    rate_ = rate;
+  }
+  // Bytes let go at one wake-up, at least.
+  void set_quantum(double bytes) { quantum_ = bytes; }
+
+  bool may_send(Time now) {
+    refill(now);
+    open_ = open_ ? tokens_ > 0 : tokens_ >= quantum_;
+    return open_;
+  }
+  void on_sent(std::size_t bytes) { tokens_ -= static_cast<double>(bytes); }
+  // When may_send() turns true, if it is not.
+  Time ready_at() const {
+    if (tokens_ >= quantum_) return last_;
+    // Rounded up: a wake-up that comes a nanosecond early would find nothing to do.
+    return last_ + from_seconds((quantum_ - tokens_) / rate_) + microseconds(1);
+  }
+  // A wake-up may be this late without loss of rate.
+  double depth() const { return quantum_ + rate_ * kLateness; }
+
+ private:
+  static constexpr double kLateness = 0.002;  // s
+
+  void refill(Time now) {
+    if (now > last_) tokens_ = std::min(depth(), tokens_ + rate_ * to_seconds(now - last_));
+    last_ = std::max(now, last_);
+  }
+
+  double rate_ = 1e6;
+  double quantum_ = 2400;
+  double tokens_ = 2400;
+  bool open_ = true;
+  Time last_{};
+};
+
+}  // namespace mcdtp

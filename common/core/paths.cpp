@@ -1,0 +1,69 @@
+#include "common/core/paths.h"
+
+#include <algorithm>
+
+namespace mcdtp {
+
+Paths::Path* Paths::find(PathId id) {
+  const auto it = std::find_if(paths_.begin(), paths_.end(), [&](const Path& p) { return p.id == id; });
+  return it == paths_.end() ? nullptr : &*it;
+}
+
+void Paths::set_candidates(const std::vector<PathId>& candidates) {
+  for (const PathId id : candidates) {
+    if (find(id) == nullptr) paths_.push_back({id, true, true, 0, 0});
+  }
+}
+
+bool Paths::on_packet(PathId from, std::size_t bytes, bool highest) {
+  if (Path* known = find(from)) {
+    known->received += bytes;
+    if (!highest || active_ == from || newest_ == from) return false;
+    newest_ = from;
+    known->wanted = true;
+    return !known->ours;
+  }
+  if (!highest) return false;
+  if (paths_.size() >= kMaxPaths) {
+    std::erase_if(paths_, [&](const Path& p) { return !p.ours && active_ != p.id; });
+  }
+  paths_.push_back({from, false, true, bytes, 0});
+  newest_ = from;
+  return true;
+}
+
+bool Paths::on_covered(PathId id) {
+  Path* path = find(id);
+  if (path == nullptr || !path->wanted) return false;
+  path->wanted = false;
+  // Our own candidates: the first that answers wins. A far address: the newest.
+  if (path->ours && active_) return false;
+  active_ = id;
+  for (Path& other : paths_) other.wanted = false;
+  return true;
+}
+
+void Paths::on_sent(PathId id, std::size_t bytes) {
+  if (Path* path = find(id)) path->sent += bytes;
+}
+
+void Paths::doubt() {
+  active_.reset();
+  for (Path& path : paths_) path.wanted = path.ours || newest_ == path.id;
+}
+
+std::vector<PathId> Paths::unproved() const {
+  std::vector<PathId> ids;
+  for (const Path& path : paths_) {
+    if (path.wanted && active_ != path.id) ids.push_back(path.id);
+  }
+  return ids;
+}
+
+bool Paths::allows(PathId id, std::size_t bytes) const {
+  if (active_ == id) return true;
+  const Path* path = find(id);
+  return path != nullptr && (path->ours || path->sent + bytes <= kAmplification * path->received);
+}
+
+}  // namespace mcdtp

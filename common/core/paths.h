@@ -1,0 +1,52 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "common/core/types.h"
+
+namespace mcdtp {
+
+// The far addresses of one datagram channel, each known by a PathId. A path is proved by a report that covers a
+// packet sent on it (that packet is the challenge, the report its echo); data go only on the proved, active one.
+// An unproved address gets at most kAmplification times the bytes that came from it, unless we chose it ourselves.
+class Paths {
+ public:
+  static constexpr std::uint64_t kAmplification = 3;
+
+  // Addresses of our own choosing, to be probed.
+  void set_candidates(const std::vector<PathId>& candidates);
+  // An authenticated packet came from here; only the channel's highest number makes a new address count.
+  // True: the address is new and wants a probe.
+  bool on_packet(PathId from, std::size_t bytes, bool highest);
+  // A report covers a packet sent here. True: it has become the active path.
+  bool on_covered(PathId path);
+  void on_sent(PathId path, std::size_t bytes);
+  // Nothing comes back from the active path: it has to prove itself again.
+  void doubt();
+
+  std::optional<PathId> active() const { return active_; }
+  // Where a report may go: the active path, else the newest heard from.
+  std::optional<PathId> reply() const { return active_ ? active_ : newest_; }
+  std::vector<PathId> unproved() const;
+  bool allows(PathId path, std::size_t bytes) const;
+
+ private:
+  struct Path {
+    PathId id = 0;
+    bool ours = false;  // we chose it: no amplification limit
+    bool wanted = true;  // to be probed until proved
+    std::uint64_t received = 0;
+    std::uint64_t sent = 0;
+  };
+  static constexpr std::size_t kMaxPaths = 16;
+
+  Path* find(PathId id);
+  const Path* find(PathId id) const { return const_cast<Paths*>(this)->find(id); }
+
+  std::vector<Path> paths_;
+  std::optional<PathId> active_;
+  std::optional<PathId> newest_;
+};
+
+}  // namespace mcdtp

@@ -1,0 +1,60 @@
+#include "common/core/receipts.h"
+
+#include <algorithm>
+
+#include "common/core/check.h"
+
+namespace mcdtp {
+
+bool Receipts::on_packet(Time now, PacketNumber number) {
+  if (number < floor_ || seen_.add(number, number + 1) == 0) {
+    ++duplicates_;
+    return false;
+  }
+  ++received_;
+  new_gap_ = false;
+  if (is_highest(number)) {
+    largest_at_ = now;
+    new_gap_ = seen_.size() > 1 && seen_.back().size() == 1;
+  }
+  if (seen_.size() > kMaxRanges) {
+    floor_ = seen_.front().end;
+    seen_.pop_front();
+  }
+  return true;
+}
+
+void Receipts::schedule(Time now, bool asks_for_report, bool nothing_left) {
+  if (!asks_for_report) return;
+  // At once at the first hole of a new loss episode, then again as often as the sender wishes.
+  const bool new_episode = new_gap_ && now - last_gap_report_ >= interval_;
+  if (new_episode) last_gap_report_ = now;
+  const Duration wait = new_episode ? Duration{} : nothing_left ? std::min(interval_, kMinInterval) : interval_;
+  bring_forward(due_, now + wait);
+  bring_forward(link_due_, now + 4 * interval_);
+}
+
+void Receipts::on_floor(const FloorFrame& frame) {
+  interval_ = std::clamp(frame.report_interval, kMinInterval, kMaxInterval);
+  if (frame.floor <= floor_ || seen_.empty()) return;
+  // The largest number stays, so that a report can always be built.
+  floor_ = std::min(frame.floor, seen_.back().end - 1);
+  seen_.remove_below(floor_);
+}
+
+ReportFrame Receipts::build(Time now, ChannelId channel) {
+  CHECK(has_anything());
+  ReportFrame report;
+  report.channel = channel;
+  report.sequence = ++sequence_;
+  report.delay = now - largest_at_;
+  report.received = received_;
+  report.duplicates = duplicates_;
+  report.kernel_drops = kernel_drops_;
+  const auto& seen = seen_.ranges();
+  const std::size_t count = std::min(seen.size(), kMaxReportRanges);
+  report.ranges.assign(seen.rbegin(), seen.rbegin() + static_cast<std::ptrdiff_t>(count));
+  return report;
+}
+
+}  // namespace mcdtp

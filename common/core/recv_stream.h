@@ -1,0 +1,66 @@
+#pragma once
+
+#include <optional>
+
+#include "common/core/ranges.h"
+#include "common/core/stream_buffer.h"
+#include "common/core/types.h"
+
+namespace mcdtp {
+
+// The receiving half of one stream: takes bytes in any order, within its credit, and gives them out in order.
+class RecvStream {
+ public:
+  // A peer that leaves more holes than this is not losing packets: it wants our memory.
+  static constexpr std::size_t kMaxHoles = 64 * 1024;
+
+  // What came of a frame; anything but kTaken changed nothing.
+  enum class Verdict : std::uint8_t { kTaken, kOverCredit, kAgainstFinalSize, kTooManyHoles };
+  struct Outcome {
+    Verdict verdict = Verdict::kTaken;
+    // By how much the highest offset seen rose: what session credit counts.
+    std::uint64_t highest_rose_by = 0;
+  };
+
+  explicit RecvStream(std::uint64_t credit) : credit_(credit) {}
+
+  [[nodiscard]] Outcome on_data(std::uint64_t offset, Bytes data);
+  // Takes no credit: the end may be known before the bytes that lead there may be sent.
+  [[nodiscard]] Outcome on_fin(std::uint64_t final_size);
+  // The sender gave up after `final_size` bytes: nothing more is given out.
+  [[nodiscard]] Outcome on_reset(std::uint64_t final_size);
+
+  // In-order bytes ready now, up to the end of a block; empty if none. Valid until the next call.
+  Bytes readable() const { return readable_at(0); }
+  // The same, from `skip` bytes on. REQUIRES: skip <= readable_size().
+  Bytes readable_at(std::size_t skip) const;
+  std::uint64_t readable_size() const { return in_order_ - buffer_.base(); }
+  // The reader took `size` of them. REQUIRES: size <= readable_size().
+  void consume(std::size_t size) { buffer_.release_below(buffer_.base() + size); }
+
+  void raise_credit(std::uint64_t limit) { credit_ = limit > credit_ ? limit : credit_; }
+  std::uint64_t credit() const { return credit_; }
+  std::uint64_t consumed() const { return buffer_.base(); }
+  std::uint64_t highest() const { return highest_; }
+  std::optional<std::uint64_t> final_size() const { return final_size_; }
+  // Every byte up to the final size is in.
+  bool all_received() const { return final_size_ && in_order_ == *final_size_; }
+  // ... and has been given out.
+  bool all_consumed() const { return final_size_ && consumed() == *final_size_; }
+  bool is_reset() const { return reset_; }
+  std::size_t holes() const { return above_.size(); }
+
+ private:
+  std::optional<Verdict> refuse(std::uint64_t end) const;
+  std::uint64_t raise_highest(std::uint64_t end);
+
+  StreamBuffer buffer_;         // its base: what the reader has taken
+  std::uint64_t in_order_ = 0;  // all below has come
+  RangeSet above_;              // what has come above in_order_
+  std::uint64_t highest_ = 0;   // one past the last byte seen
+  std::uint64_t credit_;
+  std::optional<std::uint64_t> final_size_;
+  bool reset_ = false;
+};
+
+}  // namespace mcdtp

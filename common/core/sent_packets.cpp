@@ -1,0 +1,47 @@
+#include "common/core/sent_packets.h"
+
+#include "common/core/check.h"
+
+namespace mcdtp {
+
+void Cargo::add(const DataRef& ref) {
+  if (data.size == 0) {
+    data = ref;
+  } else {
+    more().data.push_back(ref);
+  }
+}
+
+SentPacket& SentPackets::add(SentPacket packet) {
+  if (packet.state == SentPacket::State::kOutstanding) {
+    bytes_outstanding_ += packet.size;
+    ++packets_outstanding_;
+  }
+  return packets_.emplace_back(std::move(packet));
+}
+
+SentPacket* SentPackets::find(PacketNumber number) {
+  if (number < first_ || number >= next()) return nullptr;
+  return &packets_[number - first_];
+}
+
+void SentPackets::resolve(SentPacket& packet, SentPacket::State state) {
+  CHECK(state != SentPacket::State::kOutstanding);
+  if (packet.state == SentPacket::State::kOutstanding) {
+    bytes_outstanding_ -= packet.size;
+    --packets_outstanding_;
+  }
+  packet.state = state;
+}
+
+void SentPackets::forget(Time lost_before) {
+  while (!packets_.empty()) {
+    const SentPacket& packet = packets_.front();
+    if (packet.state == SentPacket::State::kOutstanding) return;
+    if (packet.state == SentPacket::State::kLost && packet.lost_at >= lost_before) return;
+    packets_.pop_front();
+    ++first_;
+  }
+}
+
+}  // namespace mcdtp

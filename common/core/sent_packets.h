@@ -1,0 +1,85 @@
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "common/core/wire.h"
+
+namespace mcdtp {
+
+// Which bytes of a stream a packet carried.
+struct DataRef {
+  StreamId stream = 0;
+  std::uint64_t offset = 0;
+  std::uint32_t size = 0;
+};
+
+// What a packet carried, so that it can be released when a report covers it, or sent again.
+// Nearly every packet holds one run of one stream; the rest is behind a pointer.
+struct Cargo {
+  struct Rest {
+    std::vector<DataRef> data;
+    std::vector<ControlFrame> control;
+  };
+  DataRef data;  // size 0: none
+  std::unique_ptr<Rest> rest;
+
+  void add(const DataRef& ref);
+  void add(const ControlFrame& frame) { more().control.push_back(frame); }
+  bool empty() const { return data.size == 0 && !rest; }
+
+ private:
+  Rest& more() { return *(rest ? rest : rest = std::make_unique<Rest>()); }
+};
+
+// Where delivery stood when a packet was sent: the rate sample of draft-ietf-ccwg-bbr, "per-packet state".
+struct DeliverySnapshot {
+  std::uint64_t delivered = 0;  // bytes
+  Time delivered_at{};
+  Time first_sent_at{};
+  bool application_limited = false;
+};
+
+struct SentPacket {
+  // kSilent: asked for no report, so it is never lost. kCovered, kLost and kSilent are resolved.
+  enum class State : std::uint8_t { kOutstanding, kCovered, kLost, kSilent };
+
+  Time sent_at{};
+  Time lost_at{};  // when it was declared lost
+  std::uint32_t size = 0;  // bytes of the datagram or record
+  PathId path = 0;
+  State state = State::kOutstanding;
+  bool requeued_early = false;  // its cargo was sent again by a probe before any verdict
+  Cargo cargo;
+  DeliverySnapshot snapshot;
+};
+
+// The packets of one channel that are not yet forgotten, by number, without gaps.
+class SentPackets {
+ public:
+  // The number the next packet gets.
+  PacketNumber next() const { return first_ + packets_.size(); }
+  SentPacket& add(SentPacket packet);
+  // nullptr: forgotten, or never sent.
+  SentPacket* find(PacketNumber number);
+  // A resolved packet changes the sums, so states change only here.
+  void resolve(SentPacket& packet, SentPacket::State state);
+  // Forgets resolved packets from the front; lost ones only once they were declared so before `lost_before`,
+  // so that a late report of them can still be noticed.
+  void forget(Time lost_before);
+
+  PacketNumber first() const { return first_; }
+  // Bytes sent, asked for a report, not resolved.
+  std::uint64_t bytes_outstanding() const { return bytes_outstanding_; }
+  std::uint64_t packets_outstanding() const { return packets_outstanding_; }
+  std::deque<SentPacket>& packets() { return packets_; }
+
+ private:
+  PacketNumber first_ = 0;
+  std::deque<SentPacket> packets_;  // packets_[i] has number first_ + i
+  std::uint64_t bytes_outstanding_ = 0;
+  std::uint64_t packets_outstanding_ = 0;
+};
+
+}  // namespace mcdtp

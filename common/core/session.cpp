@@ -1,0 +1,180 @@
+#include "common/core/session.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/core/check.h"
+#include "common/core/packet_header.h"
+
+// This file: channels, time and events. What comes in: session_receive.cpp. What goes out: session_send.cpp.
+namespace mcdtp {
+namespace {
+
+constexpr Duration kMinUdpPatience = seconds(1);
+
+}  // namespace
+
+Session::Session(Time now, SessionConfig config)
+    : role_(config.role),
+      memory_(config.memory),
+      wished_channels_(config.channels),
+      streams_(config.role, control_, news_),
+      congestion_(std::move(config.congestion)),
+      started_(now) {
+  CHECK(wished_channels_ >= 1 && wished_channels_ <= kMaxDatagramChannels && congestion_);
+  streams_.set_memory(memory_);
+  pacer_.set_rate(now, congestion_->pacing_rate());
+  if (role_ == Role::kClient) control_.push(ExchangeFrame{wished_channels_, std::move(config.ports), memory_});
+}
+
+Channel* Session::find(ChannelId id) {
+  const auto it = channels_.find(id);
+  return it == channels_.end() ? nullptr : &it->second;
+}
+
+const Channel* Session::channel(ChannelId id) const { return const_cast<Session*>(this)->find(id); }
+
+std::size_t Session::packet_room(ChannelId id) const {
+  const Channel* found = channel(id);
+  return (found != nullptr ? found->datagram_size : Channel::kMinDatagramSize) - kSealOverhead;
+}
+
+void Session::add_datagram_channel(Time now, ChannelId id, const std::vector<PathId>& candidates) {
+  CHECK(id < kMaxDatagramChannels && !find(id));
+  Channel& channel = channels_.try_emplace(id, id, true).first->second;
+  channel.paths.set_candidates(candidates);
+  if (!candidates.empty()) channel.probe_soon(now);
+}
+
+void Session::add_stream_channel(Time now, ChannelId id) {
+  CHECK(id >= kSshChannel && !find(id));
+  Channel& channel = channels_.try_emplace(id, id, false).first->second;
+  // A TCP connection says who it is at once; SSH has done so.
+  if (id >= kFirstTcpChannel && role_ == Role::kClient) channel.want_ping();
+  channel.on_sent(now, false);
+}
+
+void Session::remove_channel(Time now, ChannelId id) {
+  Channel* channel = find(id);
+  if (channel == nullptr) return;
+  lose_all(now, *channel);
+  channels_.erase(id);
+  count_in_flight();
+}
+
+void Session::set_blocked(ChannelId id, bool blocked) {
+  if (Channel* channel = find(id)) channel->blocked = blocked;
+}
+
+void Session::set_kernel_drops(ChannelId id, std::uint64_t total) {
+  if (Channel* channel = find(id)) channel->receipts.on_kernel_drops(total);
+}
+
+// The newest TCP connection that has proved itself, else the SSH channel.
+Channel* Session::control_link() {
+  for (auto it = channels_.rbegin(); it != channels_.rend() && it->first >= kSshChannel; ++it) {
+    if (it->first == kSshChannel || it->second.proved()) return &it->second;
+  }
+  return nullptr;
+}
+
+void Session::close_above(Time now, std::uint64_t count) {
+  while (true) {
+    const auto it = channels_.lower_bound(static_cast<ChannelId>(count));
+    if (it == channels_.end() || !it->second.is_datagram()) return;
+    remove_channel(now, it->first);
+  }
+}
+
+bool Session::all_reported() const {
+  if (!control_.empty() || streams_.buffered() > 0) return false;
+  return std::all_of(channels_.begin(), channels_.end(), [](const auto& entry) {
+    const Channel& channel = entry.second;
+    return channel.sent.packets_outstanding() == 0 || (channel.is_datagram() && !channel.proved());
+  });
+}
+
+std::optional<SessionEvent> Session::poll_event() {
+  if (events_.empty()) return std::nullopt;
+  SessionEvent event = std::move(events_.front());
+  events_.pop_front();
+  return event;
+}
+
+std::optional<StreamNews> Session::poll_stream_news() {
+  if (news_.empty()) return std::nullopt;
+  StreamNews news = std::move(news_.front());
+  news_.pop_front();
+  return news;
+}
+
+// ---- time ----
+
+void Session::on_timeout(Time now) {
+  for (auto& [id, channel] : channels_) {
+    if (channel.loss.loss_timer() <= now) {
+      ReportSample sample;
+      lose(now, channel, sample);
+      feed_congestion(now, channel, sample);
+    }
+    if (channel.on_timeout(now) == Channel::Due::kProbeTimeout) probe_timed_out(now, channel);
+  }
+  decide_udp(now);
+}
+
+void Session::probe_timed_out(Time now, Channel& channel) {
+  if (channel.loss.probes_unanswered() >= Channel::kDoubtAfterProbes) return doubt(now, channel);
+  // The oldest packets are feared lost: their bytes go again, on whichever channel comes first.
+  int feared = 2;
+  for (SentPacket& packet : channel.sent.packets()) {
+    if (packet.state != SentPacket::State::kOutstanding || packet.requeued_early || packet.cargo.empty()) continue;
+    requeue(packet);
+    if (--feared == 0) break;
+  }
+}
+
+Time Session::udp_deadline() const {
+  const Channel* ssh = channel(kSshChannel);
+  const Duration rtt = ssh != nullptr && ssh->loss.rtt().has_sample() ? ssh->loss.rtt().min() : Duration{};
+  return started_ + std::max<Duration>(kMinUdpPatience, 4 * rtt);
+}
+
+void Session::decide_udp(Time now) {
+  if (udp_decided_ || now < udp_deadline()) return;
+  udp_decided_ = true;
+  events_.push_back({SessionEventKind::kUdpBlocked, 0, 0, {}});
+}
+
+bool Session::may_report(const Channel& channel) const {
+  if (channel.blocked) return false;
+  const auto path = channel.paths.reply();
+  return !channel.is_datagram() || (path && channel.paths.allows(*path, channel.datagram_size));
+}
+
+Time Session::report_timer() const {
+  const Channel* link = const_cast<Session*>(this)->control_link();
+  const bool link_open = link != nullptr && !link->blocked;
+  Time next = kNever;
+  for (const auto& [id, channel] : channels_) {
+    if (may_report(channel)) next = std::min(next, channel.receipts.due());
+    if (link_open && channel.is_datagram()) next = std::min(next, channel.receipts.link_due());
+  }
+  return next;
+}
+
+Time Session::data_timer() const {
+  const bool waits_for_pacer =
+      proved_datagram_ > 0 && streams_.has_data() && in_flight_ < congestion_->window();
+  const bool all_blocked = std::all_of(channels_.begin(), channels_.end(), [](const auto& entry) {
+    return !entry.second.is_datagram() || !entry.second.proved() || entry.second.blocked;
+  });
+  return waits_for_pacer && !all_blocked ? pacer_.ready_at() : kNever;
+}
+
+Time Session::next_timeout() const {
+  Time next = std::min(report_timer(), data_timer());
+  for (const auto& [id, channel] : channels_) next = std::min(next, channel.next_timeout());
+  return udp_decided_ ? next : std::min(next, udp_deadline());
+}
+
+}  // namespace mcdtp

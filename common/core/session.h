@@ -1,0 +1,175 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "common/core/channel.h"
+#include "common/core/congestion.h"
+#include "common/core/delivery_rate.h"
+#include "common/core/pacer.h"
+#include "common/core/packetizer.h"
+#include "common/core/streams.h"
+
+namespace mcdtp {
+
+struct SessionConfig {
+  Role role = Role::kClient;
+  std::uint64_t channels = 4;  // datagram channels wished (client) or bound (server), 1 to 64
+  std::vector<std::uint16_t> ports;  // the client's own, for information
+  std::uint64_t memory = kDefaultMemory;  // bytes, both ends take the smaller
+  std::unique_ptr<CongestionController> congestion;
+};
+
+// What the driver has to know, besides what happens to streams.
+enum class SessionEventKind : std::uint8_t {
+  kSet,             // both sides agreed: `value` datagram channels, those above are closed
+  kChannelProved,   // `channel` may carry data now
+  kChannelDoubted,  // ... and not any more
+  kUdpBlocked,      // no datagram channel was proved in time; probing goes on
+  kExit,            // the command ended with status `value`
+  kPeerFault,       // the peer broke the protocol, see `text`; the session is over
+};
+struct SessionEvent {
+  SessionEventKind kind;
+  ChannelId channel = 0;
+  std::uint64_t value = 0;
+  std::string text;
+};
+
+// A packet without its header, tag and address. `size` bytes of frames were written.
+struct OutgoingPacket {
+  std::size_t size = 0;
+  PacketNumber number = 0;
+  std::uint8_t flags = 0;
+  PathId path = 0;
+};
+
+struct SessionStatistics {
+  std::uint64_t packets_sent = 0;
+  std::uint64_t bytes_sent = 0;       // of datagrams
+  std::uint64_t packets_lost = 0;     // declared lost
+  std::uint64_t spurious_losses = 0;  // ... wrongly
+  std::uint64_t bad_reports = 0;      // named a number never sent, or a channel not ours
+  std::uint64_t duplicates = 0;       // packets that came twice
+};
+
+// The protocol's state machine, the same on both ends. It sees opened packets, knows no sockets and no clock:
+// `now` is handed in, and never goes back. The driver carries packets:
+//   what came          -> on_packet()
+//   time               -> on_timeout() once next_timeout() has passed; one too many does nothing
+//   what is to be sent <- poll_packet() for each channel until none gives any
+//   what happened      <- poll_event(), poll_stream_news()
+class Session {
+ public:
+  // Before datagram channels are decided on, a stream channel holds no more than this unreported.
+  static constexpr std::uint64_t kStreamChannelWindow = Channel::kMinStreamWindow;
+
+  Session(Time now, SessionConfig config);
+
+  // ---- channels ----
+  // `candidates`: far addresses to probe; none on the server, which learns them.
+  void add_datagram_channel(Time now, ChannelId id, const std::vector<PathId>& candidates);
+  void add_stream_channel(Time now, ChannelId id);
+  // The connection is gone: what it carried and was not reported is sent elsewhere.
+  void remove_channel(Time now, ChannelId id);
+  // Its socket or pipe takes nothing now, or takes again.
+  void set_blocked(ChannelId id, bool blocked);
+  void set_kernel_drops(ChannelId id, std::uint64_t total);
+
+  // ---- packets ----
+  // `size`: of the whole datagram or record. False: a duplicate, dropped.
+  bool on_packet(Time now, ChannelId channel, PathId from, PacketNumber number, std::uint8_t flags, Bytes frames,
+                 std::size_t size);
+  void on_timeout(Time now);
+  // `room`: for frames, at least kMinPacketRoom bytes; for a datagram channel packet_room().
+  std::optional<OutgoingPacket> poll_packet(Time now, ChannelId channel, MutableBytes room);
+  Time next_timeout() const;
+  std::optional<SessionEvent> poll_event();
+  std::optional<StreamNews> poll_stream_news();
+  static constexpr std::size_t kMinPacketRoom = 256;
+  // Bytes of frames in a datagram of this channel.
+  std::size_t packet_room(ChannelId channel) const;
+
+  // ---- streams, see Streams ----
+  Streams& streams() { return streams_; }
+  // The command has ended. Server only.
+  void send_exit(std::uint8_t status) { control_.push(ExitFrame{status}); }
+
+  bool has_proved_datagram_channel() const { return proved_datagram_ > 0; }
+  bool peer_failed() const { return peer_failed_; }
+  // The client's clean end: the peer has reported all that we said, or there is nothing to say.
+  bool all_reported() const;
+  const SessionStatistics& statistics() const { return statistics_; }
+  const CongestionController& congestion() const { return *congestion_; }
+  const Channel* channel(ChannelId id) const;
+  std::uint64_t bytes_in_flight() const { return in_flight_; }
+
+ private:
+  using Channels = std::map<ChannelId, Channel>;
+
+  Channel* find(ChannelId id);
+  Channel* control_link();
+  bool is_control_link(const Channel& channel) { return &channel == control_link(); }
+
+  // receiving
+  void on_frame(Time now, Channel& channel, const Frame& frame);
+  void on_report(Time now, const ReportFrame& report);
+  void on_floor(const FloorFrame& floor);
+  void on_exchange(Time now, const ExchangeFrame& exchange);
+  void on_set(Time now, const SetFrame& set);
+  void accept(const std::optional<std::string>& fault);
+  void close_above(Time now, std::uint64_t count);
+
+  // verdicts
+  void cover(Time now, Channel& channel, SentPacket& packet);
+  void lose(Time now, Channel& channel, ReportSample& sample);
+  void lose_all(Time now, Channel& channel);
+  void requeue(SentPacket& packet);
+  void on_proved(Time now, Channel& channel);
+  void doubt(Time now, Channel& channel);
+  void feed_congestion(Time now, const Channel& channel, ReportSample& sample);
+  void count_in_flight();
+  void probe_timed_out(Time now, Channel& channel);
+
+  // sending
+  std::optional<PathId> choose_path(Channel& channel, bool& probing);
+  void fill_reports(Time now, Channel& channel, Packetizer& packet);
+  void fill_data(Time now, Channel& channel, Packetizer& packet);
+  bool carries_control(const Channel& channel);
+  bool may_send_data(Time now, Channel& channel);
+  bool stream_channel_may_send(const Channel& channel) const;
+  OutgoingPacket seal_off(Time now, Channel& channel, Packetizer& packet, PathId path);
+  void pass_turn();
+  void decide_udp(Time now);
+  Time udp_deadline() const;
+  bool may_report(const Channel& channel) const;
+  Time report_timer() const;
+  Time data_timer() const;
+
+  Role role_;
+  std::uint64_t memory_;
+  std::uint64_t wished_channels_;
+  Channels channels_;
+  ControlQueue control_;
+  std::deque<SessionEvent> events_;
+  std::deque<StreamNews> news_;
+  Streams streams_;
+  std::unique_ptr<CongestionController> congestion_;
+  DeliveryRate delivery_;  // of all datagram channels together
+  Pacer pacer_;
+  std::uint64_t in_flight_ = 0;  // bytes on proved datagram channels
+  std::size_t proved_datagram_ = 0;
+  ChannelId turn_ = 0;    // the datagram channel whose turn it is to carry data
+  std::size_t run_ = 0;   // bytes it has carried in this turn
+  Time started_;
+  bool udp_decided_ = false;
+  bool exit_seen_ = false;
+  bool peer_failed_ = false;
+  SessionStatistics statistics_;
+};
+
+}  // namespace mcdtp

@@ -1,0 +1,206 @@
+#include <algorithm>
+#include <utility>
+
+#include "common/core/session.h"
+
+// The receiving half: packets, the frames in them, and what reports say of what we sent.
+namespace mcdtp {
+
+bool Session::on_packet(Time now, ChannelId id, PathId from, PacketNumber number, std::uint8_t flags, Bytes frames,
+                        std::size_t size) {
+  Channel* channel = find(id);
+  if (channel == nullptr || peer_failed_) return false;
+  if (!channel->receipts.on_packet(now, number)) {
+    ++statistics_.duplicates;
+    return false;
+  }
+  if (channel->is_datagram() && channel->paths.on_packet(from, size, channel->receipts.is_highest(number))) {
+    channel->probe_soon(now);
+  }
+  Reader reader(frames);
+  bool asks = false;
+  while (const auto frame = read_frame(reader)) {
+    asks = asks || !(std::holds_alternative<ReportFrame>(*frame) || std::holds_alternative<FloorFrame>(*frame));
+    on_frame(now, *channel, *frame);
+    // A frame may have closed the channel.
+    if (peer_failed_ || (channel = find(id)) == nullptr) return true;
+  }
+  if (reader.failed()) accept("a packet holds what is no frame");
+  channel->receipts.schedule(now, asks, (flags & kNothingLeft) != 0);
+  return true;
+}
+
+void Session::on_frame(Time now, Channel& channel, const Frame& frame) {
+  if (const auto* data = std::get_if<DataFrame>(&frame)) {
+    return accept(streams_.on_data(now, *data, channel.loss.rtt().smoothed()));
+  }
+  if (const auto* report = std::get_if<ReportFrame>(&frame)) return on_report(now, *report);
+  if (const auto* floor = std::get_if<FloorFrame>(&frame)) return on_floor(*floor);
+  if (const auto* credit = std::get_if<StreamCreditFrame>(&frame)) return streams_.on_stream_credit(*credit);
+  if (const auto* credit = std::get_if<SessionCreditFrame>(&frame)) return streams_.on_session_credit(*credit);
+  if (const auto* fin = std::get_if<FinFrame>(&frame)) return accept(streams_.on_fin(*fin));
+  if (const auto* reset = std::get_if<ResetFrame>(&frame)) return accept(streams_.on_reset(*reset));
+  if (const auto* stop = std::get_if<StopFrame>(&frame)) return streams_.on_stop(*stop);
+  if (const auto* complete = std::get_if<CompleteFrame>(&frame)) return streams_.on_complete(*complete);
+  if (const auto* open = std::get_if<OpenFrame>(&frame)) return accept(streams_.on_open(*open));
+  if (const auto* exchange = std::get_if<ExchangeFrame>(&frame)) return on_exchange(now, *exchange);
+  if (const auto* set = std::get_if<SetFrame>(&frame)) return on_set(now, *set);
+  if (const auto* exit = std::get_if<ExitFrame>(&frame)) {
+    if (role_ == Role::kClient && !std::exchange(exit_seen_, true)) {
+      events_.push_back({SessionEventKind::kExit, 0, exit->status, {}});
+    }
+  }
+}
+
+void Session::accept(const std::optional<std::string>& fault) {
+  if (!fault || peer_failed_) return;
+  peer_failed_ = true;
+  events_.push_back({SessionEventKind::kPeerFault, 0, 0, *fault});
+}
+
+// Exchange and Set: the side with fewer channels, and with less memory, decides.
+void Session::on_exchange(Time now, const ExchangeFrame& exchange) {
+  if (role_ != Role::kServer) return accept("the server sent an Exchange");
+  wished_channels_ = std::min(wished_channels_, exchange.channels);
+  memory_ = std::clamp(exchange.memory, kMinMemory, memory_);
+  streams_.set_memory(memory_);
+  control_.push(SetFrame{wished_channels_, memory_});
+  close_above(now, wished_channels_);
+}
+
+void Session::on_set(Time now, const SetFrame& set) {
+  if (role_ != Role::kClient) return accept("the client sent a Set");
+  wished_channels_ = std::min(wished_channels_, set.channels);
+  memory_ = std::clamp(set.memory, kMinMemory, memory_);
+  streams_.set_memory(memory_);
+  events_.push_back({SessionEventKind::kSet, 0, wished_channels_, {}});
+  close_above(now, wished_channels_);
+}
+
+void Session::on_floor(const FloorFrame& floor) {
+  if (Channel* channel = find(floor.channel)) channel->receipts.on_floor(floor);
+}
+
+void Session::on_report(Time now, const ReportFrame& report) {
+  Channel* channel = find(report.channel);
+  ReportNews news;
+  if (channel == nullptr || !channel->loss.on_report(now, report, channel->sent, news)) {
+    ++statistics_.bad_reports;
+    return;
+  }
+  ReportSample sample;
+  sample.rtt = news.rtt;
+  for (const PacketNumber number : news.covered) {
+    SentPacket& packet = *channel->sent.find(number);
+    sample.covered += packet.size;
+    cover(now, *channel, packet);
+  }
+  for (const PacketNumber number : news.covered_late) cover(now, *channel, *channel->sent.find(number));
+  statistics_.spurious_losses += news.covered_late.size();
+  lose(now, *channel, sample);
+  feed_congestion(now, *channel, sample);
+  channel->sent.forget(now - 2 * channel->loss.rtt().smoothed());
+}
+
+void Session::cover(Time now, Channel& channel, SentPacket& packet) {
+  DeliveryRate& delivery = channel.is_datagram() ? delivery_ : channel.delivery;
+  delivery.on_covered(now, packet);
+  const Cargo cargo = std::exchange(packet.cargo, {});
+  if (cargo.data.size > 0) streams_.covered(cargo.data);
+  if (cargo.rest) {
+    for (const DataRef& ref : cargo.rest->data) streams_.covered(ref);
+  }
+  if (channel.on_covered(packet)) on_proved(now, channel);
+}
+
+// Datagrams only: a stream channel loses nothing but itself.
+void Session::lose(Time now, Channel& channel, ReportSample& sample) {
+  if (!channel.is_datagram()) return;
+  for (const PacketNumber number : channel.loss.detect_lost(now, channel.sent)) {
+    SentPacket& packet = *channel.sent.find(number);
+    sample.lost += packet.size;
+    ++statistics_.packets_lost;
+    requeue(packet);
+  }
+}
+
+void Session::lose_all(Time now, Channel& channel) {
+  for (SentPacket& packet : channel.sent.packets()) {
+    if (packet.state != SentPacket::State::kOutstanding) continue;
+    packet.lost_at = now;
+    channel.sent.resolve(packet, SentPacket::State::kLost);
+    requeue(packet);
+  }
+}
+
+// What the packet carried is sent again, once. It stays known, so that a late report still releases its bytes.
+void Session::requeue(SentPacket& packet) {
+  if (std::exchange(packet.requeued_early, true)) return;
+  if (packet.cargo.data.size > 0) streams_.requeue(packet.cargo.data);
+  if (!packet.cargo.rest) return;
+  for (const DataRef& ref : packet.cargo.rest->data) streams_.requeue(ref);
+  for (const ControlFrame& frame : packet.cargo.rest->control) {
+    if (auto renewed = streams_.renewed(frame)) control_.push(std::move(*renewed));
+  }
+}
+
+void Session::feed_congestion(Time now, const Channel& channel, ReportSample& sample) {
+  count_in_flight();
+  if (!channel.is_datagram()) {
+    Channel& stream_channel = *find(channel.id());
+    return stream_channel.on_stream_sample(stream_channel.delivery.take_sample());
+  }
+  const DeliveryRate::Sample rate = delivery_.take_sample();
+  if (sample.covered == 0 && sample.lost == 0) return;
+  sample.now = now;
+  sample.in_flight = in_flight_;
+  sample.delivered = delivery_.delivered();
+  sample.delivered_before = rate.delivered_before;
+  sample.delivery_rate = rate.rate;
+  sample.application_limited = rate.application_limited;
+  sample.min_rtt = channel.loss.rtt().min();
+  sample.smoothed_rtt = channel.loss.rtt().smoothed();
+  sample.report_interval = channel.report_interval();
+  congestion_->on_report(sample);
+  pacer_.set_rate(now, congestion_->pacing_rate());
+  pacer_.set_quantum(std::clamp(congestion_->pacing_rate() * 1e-3, 2400.0, 65536.0));
+}
+
+void Session::count_in_flight() {
+  in_flight_ = proved_datagram_ = 0;
+  for (const auto& [id, channel] : channels_) {
+    if (!channel.is_datagram() || !channel.proved()) continue;
+    ++proved_datagram_;
+    in_flight_ += channel.sent.bytes_outstanding();
+  }
+}
+
+void Session::on_proved(Time now, Channel& channel) {
+  events_.push_back({SessionEventKind::kChannelProved, channel.id(), 0, {}});
+  if (!channel.is_datagram()) return;
+  udp_decided_ = true;
+  for (auto& [id, other] : channels_) {
+    // What waits on a stream channel would arrive last: it goes again.
+    if (!other.is_datagram() && proved_datagram_ == 0) {
+      for (SentPacket& packet : other.sent.packets()) {
+        if (packet.state == SentPacket::State::kOutstanding) requeue(packet);
+      }
+    }
+    // The other channels of a client follow the first that found its way.
+    if (other.is_datagram() && !other.proved() && role_ == Role::kClient) {
+      other.paths.set_candidates({*channel.paths.active()});
+      other.probe_soon(now);
+    }
+  }
+  count_in_flight();
+}
+
+void Session::doubt(Time now, Channel& channel) {
+  lose_all(now, channel);
+  channel.doubt(now);
+  events_.push_back({SessionEventKind::kChannelDoubted, channel.id(), 0, {}});
+  count_in_flight();
+  if (proved_datagram_ == 0) congestion_->on_silence(now);
+}
+
+}  // namespace mcdtp

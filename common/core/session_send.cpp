@@ -1,0 +1,137 @@
+#include <algorithm>
+#include <utility>
+
+#include "common/core/check.h"
+#include "common/core/packet_header.h"
+#include "common/core/session.h"
+
+// The sending half: which frames go next on which channel.
+namespace mcdtp {
+namespace {
+
+// A channel keeps its turn for one GSO buffer: trains stay whole, and no channel runs far ahead.
+constexpr std::size_t kRunBytes = 64 * 1024;
+
+}  // namespace
+
+std::optional<OutgoingPacket> Session::poll_packet(Time now, ChannelId id, MutableBytes room) {
+  CHECK(room.size() >= kMinPacketRoom);
+  Channel* channel = find(id);
+  if (channel == nullptr || channel->blocked || peer_failed_) return std::nullopt;
+  bool probing = false;
+  const auto path = choose_path(*channel, probing);
+  if (!path) return std::nullopt;
+
+  Packetizer packet(room);
+  if (probing || channel->ping_due()) packet.ping();
+  fill_reports(now, *channel, packet);
+  if (!probing) {
+    if (carries_control(*channel)) packet.control(control_);
+    fill_data(now, *channel, packet);
+  }
+  if (packet.empty()) return std::nullopt;
+  if (packet.asks() && channel->floor_due(now)) packet.floor(now, *channel);
+  // A probe shows that the path carries datagrams of full size.
+  if (probing) packet.pad(room.size());
+  return seal_off(now, *channel, packet, *path);
+}
+
+// The path to probe next, else the one in use, else the one to answer on.
+std::optional<PathId> Session::choose_path(Channel& channel, bool& probing) {
+  if (!channel.is_datagram()) return PathId{0};
+  while (const auto probe = channel.take_probe()) {
+    if (!channel.paths.allows(*probe, channel.datagram_size)) continue;
+    probing = true;
+    return probe;
+  }
+  const auto reply = channel.paths.reply();
+  if (!reply || !channel.paths.allows(*reply, channel.datagram_size)) return std::nullopt;
+  return reply;
+}
+
+void Session::fill_reports(Time now, Channel& channel, Packetizer& packet) {
+  // One that is due, or any news at all when a packet goes anyway.
+  if (channel.receipts.due() <= now || (!packet.empty() && channel.receipts.due() != kNever)) {
+    packet.report(now, channel);
+    channel.receipts.reported();
+  }
+  if (channel.is_datagram() || !is_control_link(channel)) return;
+  for (auto& [id, other] : channels_) {
+    if (!other.is_datagram() || other.receipts.link_due() > now) continue;
+    if (!packet.room_for_report()) return;
+    packet.report(now, other);
+    other.receipts.reported_on_link();
+  }
+}
+
+// Control frames take a proved datagram channel, where a loss costs one round trip; else the control link.
+bool Session::carries_control(const Channel& channel) {
+  if (proved_datagram_ > 0) return channel.is_datagram() && channel.proved();
+  return is_control_link(channel);
+}
+
+void Session::fill_data(Time now, Channel& channel, Packetizer& packet) {
+  if (!may_send_data(now, channel)) return;
+  packet.data(streams_);
+  if (!channel.is_datagram() || streams_.has_data()) return;
+  if (in_flight_ < congestion_->window()) delivery_.on_application_limited(in_flight_);
+}
+
+bool Session::may_send_data(Time now, Channel& channel) {
+  if (!streams_.has_data()) return false;
+  if (!channel.is_datagram()) return proved_datagram_ == 0 && stream_channel_may_send(channel);
+  if (!channel.proved() || in_flight_ >= congestion_->window()) return false;
+  if (!pacer_.may_send(now)) {
+    if (run_ > 0) pass_turn();
+    return false;
+  }
+  if (const Channel* holder = find(turn_); holder == nullptr || !holder->proved() || holder->blocked) pass_turn();
+  return channel.id() == turn_;
+}
+
+bool Session::stream_channel_may_send(const Channel& channel) const {
+  if (const_cast<Session*>(this)->control_link() != &channel) return false;
+  const std::uint64_t window = udp_decided_ ? channel.stream_window() : kStreamChannelWindow;
+  return channel.sent.bytes_outstanding() < window;
+}
+
+// The next proved channel that takes packets, by number, round and round.
+void Session::pass_turn() {
+  run_ = 0;
+  const auto usable = [](const auto& entry) {
+    return entry.second.is_datagram() && entry.second.proved() && !entry.second.blocked;
+  };
+  auto next = std::find_if(channels_.upper_bound(turn_), channels_.end(), usable);
+  if (next == channels_.end()) next = std::find_if(channels_.begin(), channels_.end(), usable);
+  if (next != channels_.end()) turn_ = next->first;
+}
+
+OutgoingPacket Session::seal_off(Time now, Channel& channel, Packetizer& packet, PathId path) {
+  SentPacket sent;
+  sent.sent_at = now;
+  sent.size = static_cast<std::uint32_t>(packet.size() + kSealOverhead);
+  sent.path = path;
+  sent.state = packet.asks() ? SentPacket::State::kOutstanding : SentPacket::State::kSilent;
+  sent.cargo = packet.take_cargo();
+  DeliveryRate& delivery = channel.is_datagram() ? delivery_ : channel.delivery;
+  sent.snapshot = delivery.on_sent(now, channel.is_datagram() ? in_flight_ : channel.sent.bytes_outstanding());
+
+  OutgoingPacket out{packet.size(), channel.sent.next(), kCarriesNewBytes, path};
+  if (packet.carries_requeued()) out.flags |= kCarriesRequeued;
+  if (packet.asks() && !streams_.has_data()) out.flags |= kNothingLeft;
+
+  channel.paths.on_sent(path, sent.size);
+  channel.on_sent(now, packet.asks());
+  ++statistics_.packets_sent;
+  statistics_.bytes_sent += sent.size;
+  if (channel.is_datagram() && packet.asks() && channel.proved()) {
+    in_flight_ += sent.size;
+    pacer_.on_sent(sent.size);
+  }
+  if (packet.has_data() && channel.is_datagram() && (run_ += sent.size) >= kRunBytes) pass_turn();
+  channel.sent.add(std::move(sent));
+  channel.sent.forget(now - 2 * channel.loss.rtt().smoothed());
+  return out;
+}
+
+}  // namespace mcdtp

@@ -1,0 +1,62 @@
+#include "common/core/stream_buffer.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "common/core/check.h"
+
+namespace mcdtp {
+
+std::size_t StreamBuffer::index_of(std::uint64_t offset) const {
+  CHECK(offset >= base_);
+  return static_cast<std::size_t>(offset / kBlockSize - base_ / kBlockSize);
+}
+
+StreamBuffer::Block& StreamBuffer::block_at(std::uint64_t offset) {
+  const std::size_t index = index_of(offset);
+  if (index >= blocks_.size()) blocks_.resize(index + 1);
+  // Not value-initialised: every byte is written before it is read.
+  if (!blocks_[index]) blocks_[index] = spare_ ? std::move(spare_) : std::unique_ptr<Block>(new Block);
+  return *blocks_[index];
+}
+
+MutableBytes StreamBuffer::room(std::uint64_t offset) {
+  return MutableBytes(block_at(offset)).subspan(offset % kBlockSize);
+}
+
+void StreamBuffer::write(std::uint64_t offset, Bytes data) {
+  while (!data.empty()) {
+    const MutableBytes space = room(offset);
+    const std::size_t size = std::min(space.size(), data.size());
+    std::memcpy(space.data(), data.data(), size);
+    data = data.subspan(size);
+    offset += size;
+  }
+}
+
+Bytes StreamBuffer::contiguous(std::uint64_t offset, std::size_t max) const {
+  const std::size_t index = index_of(offset);
+  CHECK(index < blocks_.size() && blocks_[index]);
+  const Bytes rest = Bytes(*blocks_[index]).subspan(offset % kBlockSize);
+  return rest.first(std::min(max, rest.size()));
+}
+
+void StreamBuffer::read(std::uint64_t offset, MutableBytes out) const {
+  while (!out.empty()) {
+    const Bytes part = contiguous(offset, out.size());
+    std::memcpy(out.data(), part.data(), part.size());
+    out = out.subspan(part.size());
+    offset += part.size();
+  }
+}
+
+void StreamBuffer::release_below(std::uint64_t offset) {
+  CHECK(offset >= base_);
+  for (std::uint64_t gone = offset / kBlockSize - base_ / kBlockSize; gone > 0 && !blocks_.empty(); --gone) {
+    if (blocks_.front()) spare_ = std::move(blocks_.front());
+    blocks_.pop_front();
+  }
+  base_ = offset;
+}
+
+}  // namespace mcdtp

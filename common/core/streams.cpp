@@ -1,0 +1,341 @@
+#include "common/core/streams.h"
+
+#include <algorithm>
+
+#include "common/core/check.h"
+
+namespace mcdtp {
+namespace {
+
+// Bytes that a stream may send before the next one has its turn.
+constexpr std::uint64_t kStreamRun = 16 * 1024;
+
+}  // namespace
+
+Streams::Streams(Role role, ControlQueue& control, std::deque<StreamNews>& news)
+    : role_(role),
+      control_(control),
+      news_(news),
+      next_own_(role == Role::kClient ? kFirstClientStream : kFirstServerStream),
+      next_peer_(role == Role::kClient ? kFirstServerStream : kFirstClientStream) {
+  create(kStdio).opened = true;
+  create(kStderr).opened = true;
+}
+
+Stream& Streams::create(StreamId id) {
+  return streams_.try_emplace(id, kInitialStreamWindow, kInitialStreamWindow).first->second;
+}
+
+Stream* Streams::find(StreamId id) {
+  const auto it = streams_.find(id);
+  return it == streams_.end() ? nullptr : &it->second;
+}
+
+const Stream* Streams::find(StreamId id) const { return const_cast<Streams*>(this)->find(id); }
+
+Stream* Streams::find_or_create(StreamId id) {
+  if (id < next_peer_ || id % 2 != next_peer_ % 2) return find(id);
+  if (id - next_peer_ >= 2 * kMaxStreams || streams_.size() >= kMaxStreams) return nullptr;
+  for (; next_peer_ <= id; next_peer_ += 2) create(next_peer_);
+  return find(id);
+}
+
+// ---- the user's side ----
+
+StreamId Streams::open(std::string target) {
+  CHECK(target.size() <= kMaxTargetSize);
+  const StreamId id = next_own_;
+  next_own_ += 2;
+  create(id).opened = true;
+  control_.push(OpenFrame{id, std::move(target)});
+  return id;
+}
+
+MutableBytes Streams::write_room(StreamId id) {
+  Stream* stream = find(id);
+  if (stream == nullptr || !stream->send.writable()) return {};
+  if (stream->send.unsent() >= kWriteAhead) {
+    stream->writer_waits = true;
+    return {};
+  }
+  return stream->send.room();
+}
+
+void Streams::wrote(StreamId id, std::size_t size) {
+  Stream& stream = streams_.at(id);
+  stream.send.wrote(size);
+  queue_fresh(id, stream);
+}
+
+void Streams::finish(StreamId id) {
+  Stream* stream = find(id);
+  if (stream == nullptr || !stream->send.writable()) return;
+  stream->send.finish();
+  stream->fin_queued = true;
+  control_.push(FinFrame{id, stream->send.end()});
+}
+
+void Streams::reset(StreamId id) {
+  Stream* stream = find(id);
+  if (stream == nullptr || stream->send.is_reset() || stream->send_done) return;
+  stream->send.reset();
+  stream->send_done = true;
+  control_.push(ResetFrame{id, stream->send.end()});
+  forget_if_done(id);
+}
+
+Bytes Streams::readable(StreamId id, std::size_t skip) {
+  Stream* stream = find(id);
+  if (stream == nullptr) return {};
+  stream->readable_told = false;
+  return stream->recv.readable_at(skip);
+}
+
+void Streams::consume(StreamId id, std::size_t size) {
+  Stream* stream = find(id);
+  if (stream == nullptr || size == 0) return;
+  stream->recv.consume(size);
+  session_consumed_ += size;
+  renew_credit(id, *stream);
+}
+
+void Streams::stop(StreamId id) {
+  Stream* stream = find(id);
+  if (stream == nullptr || stream->stopped) return;
+  stream->stopped = true;
+  if (!stream->recv.all_received()) control_.push(StopFrame{id});
+  consume(id, static_cast<std::size_t>(stream->recv.readable_size()));
+}
+
+bool Streams::read_to_end(StreamId id) const {
+  const Stream* stream = find(id);
+  return stream == nullptr || stream->recv.all_consumed();
+}
+
+void Streams::release(StreamId id) {
+  if (Stream* stream = find(id)) stream->released = true;
+  forget_if_done(id);
+}
+
+bool Streams::was_reset(StreamId id) const {
+  const Stream* stream = find(id);
+  return stream != nullptr && stream->recv.is_reset();
+}
+
+// ---- the sender's side ----
+
+void Streams::queue_fresh(StreamId id, Stream& stream) {
+  if (stream.in_fresh || !stream.send.has_new_in_credit()) return;
+  stream.in_fresh = true;
+  fresh_.push_back(id);
+}
+
+void Streams::queue_again(StreamId id, Stream& stream) {
+  if (stream.in_again || !stream.send.has_requeued()) return;
+  stream.in_again = true;
+  again_.push_back(id);
+}
+
+std::optional<Streams::Piece> Streams::take(std::size_t room) {
+  while (!again_.empty()) {
+    Stream* stream = find(again_.front());
+    if (stream != nullptr && stream->send.has_requeued()) return take_from(again_, room);
+    if (stream != nullptr) stream->in_again = false;
+    again_.pop_front();
+  }
+  while (!fresh_.empty()) {
+    Stream* stream = find(fresh_.front());
+    if (stream != nullptr && stream->send.has_new_in_credit()) {
+      return session_room() > 0 ? take_from(fresh_, room) : std::nullopt;
+    }
+    if (stream != nullptr) stream->in_fresh = false;
+    fresh_.pop_front();
+    run_ = 0;
+  }
+  return std::nullopt;
+}
+
+std::optional<Streams::Piece> Streams::take_from(std::deque<StreamId>& queue, std::size_t room) {
+  const StreamId id = queue.front();
+  Stream& stream = streams_.at(id);
+  const std::size_t head = data_overhead(id, stream.send.next_piece(), room);
+  if (room <= head) return std::nullopt;
+  const auto piece = stream.send.take(room - head, session_room());
+  CHECK(piece);
+  if (piece->again) return Piece{id, *piece};
+  session_sent_ += piece->size;
+  run_ += piece->size;
+  if (run_ >= kStreamRun) {
+    queue.push_back(id);
+    queue.pop_front();
+    run_ = 0;
+  }
+  tell_writable(id, stream);
+  return Piece{id, *piece};
+}
+
+void Streams::copy(const Piece& piece, MutableBytes out) { streams_.at(piece.stream).send.copy(piece.piece, out); }
+
+void Streams::covered(const DataRef& ref) {
+  if (Stream* stream = find(ref.stream)) stream->send.covered(ref.offset, ref.size);
+}
+
+void Streams::requeue(const DataRef& ref) {
+  Stream* stream = find(ref.stream);
+  if (stream == nullptr || stream->send_done) return;
+  stream->send.requeue(ref.offset, ref.size);
+  queue_again(ref.stream, *stream);
+}
+
+std::optional<ControlFrame> Streams::renewed(const ControlFrame& frame) {
+  if (const auto* credit = std::get_if<StreamCreditFrame>(&frame)) {
+    const Stream* stream = find(credit->stream);
+    if (stream == nullptr || stream->recv.final_size()) return std::nullopt;
+    return StreamCreditFrame{credit->stream, stream->window.limit()};
+  }
+  if (std::holds_alternative<SessionCreditFrame>(frame)) return SessionCreditFrame{session_window_.limit()};
+  return frame;
+}
+
+void Streams::tell_writable(StreamId id, Stream& stream) {
+  if (!stream.writer_waits || stream.send.unsent() >= kWriteAhead) return;
+  stream.writer_waits = false;
+  news_.push_back({StreamNews::Kind::kWritable, id, {}});
+}
+
+std::uint64_t Streams::buffered() const {
+  std::uint64_t sum = 0;
+  for (const auto& [id, stream] : streams_) sum += stream.send.buffered();
+  return sum;
+}
+
+// ---- the peer's frames ----
+
+std::optional<std::string> Streams::absent(StreamId id) const {
+  const StreamId next = id % 2 == next_peer_ % 2 ? next_peer_ : next_own_;
+  if (id < next) return std::nullopt;
+  return "stream " + std::to_string(id) + " cannot be";
+}
+
+std::optional<std::string> Streams::fault(StreamId id, RecvStream::Verdict verdict) const {
+  const std::string name = "stream " + std::to_string(id);
+  switch (verdict) {
+    case RecvStream::Verdict::kOverCredit: return name + " went beyond its credit";
+    case RecvStream::Verdict::kAgainstFinalSize: return name + " contradicts its final size";
+    case RecvStream::Verdict::kTooManyHoles: return name + " has too many holes";
+    case RecvStream::Verdict::kTaken: break;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> Streams::on_data(Time now, const DataFrame& frame, Duration rtt) {
+  Stream* stream = find_or_create(frame.stream);
+  if (stream == nullptr) return absent(frame.stream);
+  const RecvStream::Outcome outcome = stream->recv.on_data(frame.offset, frame.data);
+  if (auto wrong = fault(frame.stream, outcome.verdict)) return wrong;
+  session_highest_ += outcome.highest_rose_by;
+  if (session_highest_ > session_window_.limit()) return "the session went beyond its credit";
+  if (tuner_.on_arrived(now, outcome.highest_rose_by, rtt)) grow_windows();
+  after_receive(frame.stream, *stream);
+  return std::nullopt;
+}
+
+std::optional<std::string> Streams::on_fin(const FinFrame& frame) {
+  Stream* stream = find_or_create(frame.stream);
+  if (stream == nullptr) return absent(frame.stream);
+  if (auto wrong = fault(frame.stream, stream->recv.on_fin(frame.final_size).verdict)) return wrong;
+  after_receive(frame.stream, *stream);
+  return std::nullopt;
+}
+
+std::optional<std::string> Streams::on_reset(const ResetFrame& frame) {
+  Stream* stream = find_or_create(frame.stream);
+  if (stream == nullptr) return absent(frame.stream);
+  const std::uint64_t consumed_before = stream->recv.consumed();
+  const RecvStream::Outcome outcome = stream->recv.on_reset(frame.final_size);
+  if (auto wrong = fault(frame.stream, outcome.verdict)) return wrong;
+  session_highest_ += outcome.highest_rose_by;
+  session_consumed_ += stream->recv.consumed() - consumed_before;
+  renew_credit(frame.stream, *stream);
+  after_receive(frame.stream, *stream);
+  return std::nullopt;
+}
+
+std::optional<std::string> Streams::on_open(const OpenFrame& frame) {
+  const bool known = frame.stream < next_peer_;
+  Stream* stream = find_or_create(frame.stream);
+  if (stream == nullptr && !known) return "a stream was opened under a number that is not the peer's";
+  if (stream == nullptr || stream->opened) return std::nullopt;
+  stream->opened = true;
+  news_.push_back({StreamNews::Kind::kOpened, frame.stream, frame.target});
+  after_receive(frame.stream, *stream);
+  return std::nullopt;
+}
+
+void Streams::on_stop(const StopFrame& frame) {
+  Stream* stream = find(frame.stream);
+  if (stream == nullptr || stream->send_done) return;
+  news_.push_back({StreamNews::Kind::kStopped, frame.stream, {}});
+  reset(frame.stream);
+}
+
+void Streams::on_stream_credit(const StreamCreditFrame& frame) {
+  Stream* stream = find(frame.stream);
+  if (stream == nullptr) return;
+  stream->send.raise_credit(frame.limit);
+  queue_fresh(frame.stream, *stream);
+}
+
+void Streams::on_session_credit(const SessionCreditFrame& frame) {
+  session_limit_ = std::max(session_limit_, frame.limit);
+}
+
+void Streams::on_complete(const CompleteFrame& frame) {
+  Stream* stream = find(frame.stream);
+  if (stream == nullptr || !stream->fin_queued || stream->send.next_offset() != stream->send.end()) return;
+  stream->send.complete();
+  stream->send_done = true;
+  forget_if_done(frame.stream);
+}
+
+void Streams::tell_readable(StreamId id, Stream& stream) {
+  if (stream.readable_told) return;
+  stream.readable_told = true;
+  news_.push_back({StreamNews::Kind::kReadable, id, {}});
+}
+
+void Streams::after_receive(StreamId id, Stream& stream) {
+  if (stream.recv.all_received() && !stream.complete_queued) {
+    stream.complete_queued = true;
+    control_.push(CompleteFrame{id});
+  }
+  if (stream.stopped) {
+    consume(id, static_cast<std::size_t>(stream.recv.readable_size()));
+    return forget_if_done(id);
+  }
+  if (stream.opened && (stream.recv.readable_size() > 0 || stream.recv.all_consumed())) tell_readable(id, stream);
+}
+
+void Streams::renew_credit(StreamId id, Stream& stream) {
+  if (const auto limit = session_window_.renew(session_consumed_)) control_.push(SessionCreditFrame{*limit});
+  if (stream.recv.final_size()) return;
+  if (const auto limit = stream.window.renew(stream.recv.consumed())) {
+    stream.recv.raise_credit(*limit);
+    control_.push(StreamCreditFrame{id, *limit});
+  }
+}
+
+void Streams::grow_windows() {
+  session_window_.set_window(tuner_.session_window());
+  for (auto& [id, stream] : streams_) {
+    stream.window.set_window(tuner_.stream_window());
+    renew_credit(id, stream);
+  }
+}
+
+void Streams::forget_if_done(StreamId id) {
+  const Stream* stream = find(id);
+  if (stream != nullptr && stream->released && stream->send_done && stream->recv.all_consumed()) streams_.erase(id);
+}
+
+}  // namespace mcdtp

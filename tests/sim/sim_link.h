@@ -1,0 +1,101 @@
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <random>
+#include <vector>
+
+#include "common/core/types.h"
+
+namespace mcdtp::sim {
+
+// What one direction of an emulated path does to packets. Sizes in bytes, rates in bit/s.
+struct LinkSettings {
+  double rate_bps = 100e6;
+  Duration delay = milliseconds(25);
+  Duration jitter{};
+  std::uint64_t queue_bytes = 0;  // 0: one rate x RTT, at least 64 KiB
+  double loss = 0;
+  double loss_burst = 1;  // mean length of a run of losses
+  double reorder = 0;     // share of packets that come `reorder_delay` late
+  Duration reorder_delay = milliseconds(5);
+  double duplicate = 0;
+  double corrupt = 0;
+  double police_bps = 0;  // 0: no policer
+  double police_burst = 64 * 1024;
+  bool cut = false;
+};
+
+// One direction of a path, shared by all channels that cross it. Says when a packet arrives; the caller keeps the time.
+class Link {
+ public:
+  struct Arrival {
+    Time at;
+    bool corrupt = false;
+  };
+  static constexpr std::size_t kIpOverhead = 28;
+
+  Link(const LinkSettings& given, std::uint64_t seed) : settings(given), random_(seed), tokens_(given.police_burst) {}
+
+  // When the packet arrives: not at all, once or twice.
+  std::vector<Arrival> carry(Time now, std::size_t udp_payload) {
+    const double bits = static_cast<double>(udp_payload + kIpOverhead) * 8;
+    ++offered;
+    if (settings.cut || lose() || !police(now, bits)) return drop();
+    const double waiting = to_seconds(std::max(free_at_, now) - now) * settings.rate_bps / 8;
+    if (waiting + bits / 8 > static_cast<double>(queue())) return drop();
+    free_at_ = std::max(free_at_, now) + from_seconds(bits / settings.rate_bps);
+    std::vector<Arrival> arrivals{{arrival_time(), chance(settings.corrupt)}};
+    if (chance(settings.duplicate)) arrivals.push_back({arrivals[0].at + microseconds(10), false});
+    return arrivals;
+  }
+
+  LinkSettings settings;
+  std::uint64_t offered = 0;
+  std::uint64_t dropped = 0;
+
+ private:
+  std::vector<Arrival> drop() {
+    ++dropped;
+    return {};
+  }
+  std::uint64_t queue() const {
+    if (settings.queue_bytes > 0) return settings.queue_bytes;
+    const double product = settings.rate_bps / 8 * 2 * to_seconds(settings.delay);
+    return std::max<std::uint64_t>(64 * 1024, static_cast<std::uint64_t>(product));
+  }
+  bool chance(double p) { return p > 0 && std::uniform_real_distribution<>(0, 1)(random_) < p; }
+  // Two states (Gilbert): runs of losses of mean length `loss_burst`, `loss` of all packets in the long run.
+  bool lose() {
+    if (settings.loss <= 0) return false;
+    const double leave = 1 / settings.loss_burst;
+    const double enter = settings.loss * leave / (1 - settings.loss);
+    losing_ = losing_ ? !chance(leave) : chance(enter);
+    return losing_;
+  }
+  bool police(Time now, double bits) {
+    if (settings.police_bps <= 0) return true;
+    tokens_ = std::min(settings.police_burst, tokens_ + settings.police_bps / 8 * to_seconds(now - policed_at_));
+    policed_at_ = now;
+    if (tokens_ < bits / 8) return false;
+    tokens_ -= bits / 8;
+    return true;
+  }
+  Time arrival_time() {
+    Duration delay = settings.delay;
+    if (settings.jitter.count() > 0) {
+      delay += Duration(std::uniform_int_distribution<Duration::rep>(0, settings.jitter.count())(random_));
+    }
+    if (chance(settings.reorder)) delay += settings.reorder_delay;
+    return free_at_ + delay;
+  }
+
+  std::mt19937_64 random_;
+  Time free_at_{};
+  bool losing_ = false;
+  double tokens_ = 0;  // the policer's
+  Time policed_at_{};
+};
+
+}  // namespace mcdtp::sim

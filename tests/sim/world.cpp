@@ -1,0 +1,278 @@
+#include "tests/sim/world.h"
+
+#include <cstdlib>
+#include <iostream>
+#include <tuple>
+
+namespace mcdtp::sim {
+namespace {
+
+constexpr std::size_t kMaxRecordFrames = 16 * 1024;
+
+std::uint8_t pattern(StreamId id, std::uint64_t offset) {
+  return static_cast<std::uint8_t>((offset * 0x9e3779b97f4a7c15ULL + id * 31) >> 32);
+}
+
+std::array<std::uint8_t, 32> fixed_secret() {
+  std::array<std::uint8_t, 32> secret;
+  secret.fill(7);
+  return secret;
+}
+
+SessionConfig session_config(Role role, const WorldSettings& settings) {
+  SessionConfig config;
+  config.role = role;
+  config.channels = settings.channels;
+  config.memory = settings.memory;
+  config.congestion = make_congestion(settings.congestion, settings.fixed_rate_bps);
+  return config;
+}
+
+}  // namespace
+
+std::uint64_t scenario_seed() {
+  const char* given = std::getenv("MCDTP_SIM_SEED");
+  const std::uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : 1;
+  std::cout << "MCDTP_SIM_SEED=" << seed << "\n";
+  return seed;
+}
+
+// ---- Host ----
+
+Host::Host(World& world, Role role, const WorldSettings& settings, const SessionKeys& keys)
+    : world_(world), role_(role), keys_(keys), session_(Time{}, session_config(role, settings)) {
+  session_.add_stream_channel(Time{}, kSshChannel);
+  for (ChannelId id = 0; id < settings.channels; ++id) {
+    const std::vector<PathId> candidates = role == Role::kClient && id == 0 ? std::vector<PathId>{0} : std::vector<PathId>{};
+    session_.add_datagram_channel(Time{}, id, candidates);
+  }
+}
+
+Host::Ends& Host::ends(ChannelId id) {
+  const auto out = role_ == Role::kClient ? Direction::kClientToServer : Direction::kServerToClient;
+  const auto in = role_ == Role::kClient ? Direction::kServerToClient : Direction::kClientToServer;
+  const auto it = ends_.find(id);
+  if (it != ends_.end()) return it->second;
+  return ends_.emplace(std::piecewise_construct, std::forward_as_tuple(id),
+                       std::forward_as_tuple(Ends{Sealer(keys_, out, id), Opener(keys_, in, id)}))
+      .first->second;
+}
+
+void Host::send(StreamId id, std::uint64_t size) {
+  writing_[id].left += size;
+  world_.at(world_.now().time_since_epoch(), [this] { wake(); });
+}
+
+void Host::pause_reading(StreamId id, bool paused) {
+  reading_[id].paused = paused;
+  world_.at(world_.now().time_since_epoch(), [this, id] {
+    read_stream(id);
+    wake();
+  });
+}
+
+std::uint64_t Host::received(StreamId id) const {
+  const auto it = reading_.find(id);
+  return it == reading_.end() ? 0 : it->second.total;
+}
+
+bool Host::ended(StreamId id) const {
+  const auto it = reading_.find(id);
+  return it != reading_.end() && it->second.ended;
+}
+
+bool Host::has_event(SessionEventKind kind) const {
+  return std::any_of(events.begin(), events.end(), [&](const SessionEvent& e) { return e.kind == kind; });
+}
+
+void Host::receive_datagram(ChannelId channel, PathId from, std::vector<std::uint8_t> packet) {
+  const auto header = decode_header(packet);
+  const auto frames = header && header->channel == channel ? ends(channel).opener.open(packet) : std::nullopt;
+  if (!frames) {
+    ++unopened;
+    return;
+  }
+  session_.on_packet(world_.now(), channel, from, header->number, header->flags, *frames, packet.size());
+  wake();
+}
+
+void Host::receive_record(ChannelId channel, const OutgoingPacket& packet, std::vector<std::uint8_t> frames) {
+  session_.on_packet(world_.now(), channel, 0, packet.number, packet.flags, frames, frames.size() + kSealOverhead);
+  wake();
+}
+
+void Host::wake() {
+  if (session_.next_timeout() <= world_.now()) session_.on_timeout(world_.now());
+  read_streams();
+  write_streams();
+  send_packets();
+  while (auto event = session_.poll_event()) events.push_back(std::move(*event));
+}
+
+void Host::write_streams() {
+  for (auto& [id, writing] : writing_) {
+    while (writing.left > 0) {
+      MutableBytes room = session_.streams().write_room(id);
+      if (room.empty()) break;
+      room = room.first(std::min<std::size_t>(room.size(), writing.left));
+      for (std::uint8_t& byte : room) byte = pattern(id, writing.offset++);
+      session_.streams().wrote(id, room.size());
+      writing.left -= room.size();
+    }
+    if (writing.left == 0 && !std::exchange(writing.finished, true)) session_.streams().finish(id);
+  }
+}
+
+void Host::read_streams() {
+  while (const auto news = session_.poll_stream_news()) {
+    if (news->kind == StreamNews::Kind::kOpened && on_opened) on_opened(news->stream, news->target);
+    if (news->kind == StreamNews::Kind::kReadable) read_stream(news->stream);
+  }
+}
+
+void Host::read_stream(StreamId id) {
+  Reading& reading = reading_[id];
+  if (reading.paused) return;
+  while (true) {
+    const Bytes bytes = session_.streams().readable(id);
+    if (bytes.empty()) break;
+    for (const std::uint8_t byte : bytes) intact_ = intact_ && byte == pattern(id, reading.total++);
+    session_.streams().consume(id, bytes.size());
+  }
+  if (on_received) on_received(id, reading.total);
+  reading.ended = session_.streams().read_to_end(id);
+}
+
+void Host::send_packets() {
+  for (bool any = true; any;) {
+    any = false;
+    for (ChannelId id = 0; id < kMaxDatagramChannels; ++id) {
+      while (session_.channel(id) != nullptr && send_on(id)) any = true;
+    }
+    while (send_on(kSshChannel)) any = true;
+    for (ChannelId id = kFirstTcpChannel; session_.channel(id) != nullptr; ++id) {
+      while (send_on(id)) any = true;
+    }
+  }
+}
+
+bool Host::send_on(ChannelId id) {
+  const bool datagram = id < kMaxDatagramChannels;
+  const std::size_t room = datagram ? session_.packet_room(id) : kMaxRecordFrames;
+  std::vector<std::uint8_t> packet(room + kSealOverhead);
+  const auto out = session_.poll_packet(world_.now(), id, MutableBytes(packet).subspan(kHeaderSize, room));
+  if (!out) return false;
+  if (!datagram) {
+    packet.erase(packet.begin(), packet.begin() + kHeaderSize);
+    packet.resize(out->size);
+    world_.carry_record(role_, id, *out, std::move(packet));
+    return true;
+  }
+  packet.resize(out->size + kSealOverhead);
+  encode_header({out->flags, id, out->number}, packet);
+  ends(id).sealer.seal(packet);
+  world_.carry_datagram(role_, id, address, std::move(packet));
+  return true;
+}
+
+// ---- World ----
+
+World::World(WorldSettings settings)
+    : settings_(std::move(settings)),
+      keys_(fixed_secret(), Cipher::kAes128Gcm),
+      shared_up_(settings_.up, scenario_seed()),
+      shared_down_(settings_.down, scenario_seed() + 1000),
+      client(*this, Role::kClient, settings_, keys_),
+      server(*this, Role::kServer, settings_, keys_) {
+  for (const auto& [id, link] : settings_.own_up) own_up_.emplace(id, Link(link, 2000 + id));
+  for (const auto& [id, link] : settings_.own_down) own_down_.emplace(id, Link(link, 3000 + id));
+  at({}, [this] {
+    client.wake();
+    server.wake();
+  });
+}
+
+double World::limit(const LinkSettings& link) {
+  const double share = (1200.0 - kSealOverhead - 8) / (1200.0 + Link::kIpOverhead);
+  return link.rate_bps / 8 * (1 - link.loss) * share;
+}
+
+Link& World::up(ChannelId channel) {
+  const auto it = own_up_.find(channel);
+  return it == own_up_.end() ? shared_up_ : it->second;
+}
+
+Link& World::down(ChannelId channel) {
+  const auto it = own_down_.find(channel);
+  return it == own_down_.end() ? shared_down_ : it->second;
+}
+
+Link& World::link(Role from, ChannelId channel) { return from == Role::kClient ? up(channel) : down(channel); }
+
+void World::schedule(Time when, std::function<void()> action) { events_.push({when, order_++, std::move(action)}); }
+
+void World::at(Duration when, std::function<void()> action) { schedule(Time(when), std::move(action)); }
+
+bool World::run_until(const std::function<bool()>& done, Duration limit) {
+  const Time end = Time(limit);
+  while (!done()) {
+    const Time timer = std::min(client.next_wake(), server.next_wake());
+    const Time next = std::min(timer, events_.empty() ? kNever : events_.top().at);
+    if (next > end) {
+      now_ = end;
+      return done();
+    }
+    now_ = std::max(now_, next);
+    if (!events_.empty() && events_.top().at <= now_) {
+      const auto action = events_.top().action;
+      events_.pop();
+      action();
+    } else {
+      (client.next_wake() <= server.next_wake() ? client : server).wake();
+    }
+  }
+  return true;
+}
+
+void World::carry_datagram(Role from, ChannelId channel, PathId source, std::vector<std::uint8_t> packet) {
+  Host& to = host(from == Role::kClient ? Role::kServer : Role::kClient);
+  for (const Link::Arrival& arrival : link(from, channel).carry(now_, packet.size())) {
+    std::vector<std::uint8_t> copy = packet;
+    if (arrival.corrupt) copy[copy.size() / 2] ^= 1;
+    // A client knows its server by the path it probed.
+    const PathId path = from == Role::kServer ? 0 : source;
+    schedule(arrival.at, [&to, channel, path, copy = std::move(copy)] { to.receive_datagram(channel, path, copy); });
+  }
+}
+
+void World::carry_record(Role from, ChannelId channel, const OutgoingPacket& packet, std::vector<std::uint8_t> frames) {
+  Host& to = host(from == Role::kClient ? Role::kServer : Role::kClient);
+  Pipe& pipe = pipes_[{from, channel}];
+  pipe.free_at = std::max({pipe.free_at, now_, pipe.stalled_until}) +
+                 from_seconds(static_cast<double>(frames.size() + kSealOverhead) * 8 / settings_.ssh_rate_bps);
+  const Duration delay = from == Role::kClient ? settings_.up.delay : settings_.down.delay;
+  schedule(pipe.free_at + delay, [&to, channel, packet, frames = std::move(frames)] {
+    if (to.session().channel(channel) != nullptr) to.receive_record(channel, packet, frames);
+  });
+}
+
+void World::stall_ssh(bool stalled) {
+  for (const Role role : {Role::kClient, Role::kServer}) {
+    pipes_[{role, kSshChannel}].stalled_until = stalled ? now_ + seconds(2) : now_;
+  }
+}
+
+void World::connect_tcp(ChannelId id) {
+  client.session().add_stream_channel(now_, id);
+  server.session().add_stream_channel(now_, id);
+  client.wake();
+}
+
+void World::end_tcp(ChannelId id) {
+  client.session().remove_channel(now_, id);
+  server.session().remove_channel(now_, id);
+  client.wake();
+  server.wake();
+}
+
+}  // namespace mcdtp::sim

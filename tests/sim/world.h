@@ -1,0 +1,156 @@
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <queue>
+#include <tuple>
+#include <utility>
+#include <string>
+#include <vector>
+
+#include "common/core/seal.h"
+#include "common/core/session.h"
+#include "tests/sim/sim_link.h"
+
+namespace mcdtp::sim {
+
+// The seed of every scenario: MCDTP_SIM_SEED replays one. Printed at each scenario's start.
+std::uint64_t scenario_seed();
+
+struct WorldSettings {
+  LinkSettings up;    // client to server
+  LinkSettings down;  // server to client
+  unsigned channels = 8;
+  // Links that only some channels cross, by channel id, instead of the shared ones.
+  std::map<ChannelId, LinkSettings> own_up;
+  std::map<ChannelId, LinkSettings> own_down;
+  double ssh_rate_bps = 4e6;  // what the SSH connection carries each way
+  std::string congestion = "auto";
+  std::optional<std::uint64_t> fixed_rate_bps;
+  std::uint64_t memory = kDefaultMemory;
+};
+
+class World;
+
+// One end: a session with its sealers, and an application that writes and reads streams.
+class Host {
+ public:
+  Host(World& world, Role role, const WorldSettings& settings, const SessionKeys& keys);
+
+  // Writes `size` pattern bytes to the stream as room allows, then ends it.
+  void send(StreamId id, std::uint64_t size);
+  // Reads are taken as they come unless paused; each byte is checked against the pattern of its offset.
+  void pause_reading(StreamId id, bool paused);
+  std::uint64_t received(StreamId id) const;
+  bool ended(StreamId id) const;
+  bool intact() const { return intact_; }
+  Session& session() { return session_; }
+  bool has_event(SessionEventKind kind) const;
+  // Called with all that is readable of the stream, before it is consumed (ping-pong applications).
+  std::function<void(StreamId, std::uint64_t total)> on_received;
+  std::function<void(StreamId, const std::string& target)> on_opened;
+
+  // What the world calls.
+  void receive_datagram(ChannelId channel, PathId from, std::vector<std::uint8_t> packet);
+  void receive_record(ChannelId channel, const OutgoingPacket& packet, std::vector<std::uint8_t> frames);
+  void wake();
+  Time next_wake() const { return session_.next_timeout(); }
+  PathId address = 1;  // where our datagrams seem to come from
+  std::vector<SessionEvent> events;
+  std::uint64_t unopened = 0;  // datagrams that did not open
+
+ private:
+  friend class World;
+  struct Writing {
+    std::uint64_t left = 0;
+    std::uint64_t offset = 0;
+    bool finished = false;
+  };
+  struct Reading {
+    std::uint64_t total = 0;
+    bool paused = false;
+    bool ended = false;
+  };
+  struct Ends {
+    Sealer sealer;
+    Opener opener;
+  };
+
+  void write_streams();
+  void read_streams();
+  void read_stream(StreamId id);
+  void send_packets();
+  bool send_on(ChannelId id);
+  Ends& ends(ChannelId id);
+
+  World& world_;
+  Role role_;
+  const SessionKeys& keys_;
+  Session session_;
+  std::map<ChannelId, Ends> ends_;
+  std::map<StreamId, Writing> writing_;
+  std::map<StreamId, Reading> reading_;
+  bool intact_ = true;
+};
+
+// Two sessions in virtual time, joined by seeded links for datagrams and by one reliable, slow pipe each way for
+// the SSH channel. Nothing here looks at a clock.
+class World {
+ public:
+  explicit World(WorldSettings settings);
+
+  // Runs until `done` holds or the time has come; true: it holds.
+  bool run_until(const std::function<bool()>& done, Duration limit);
+  void at(Duration when, std::function<void()> action);
+  Time now() const { return now_; }
+  double seconds_passed() const { return to_seconds(now_.time_since_epoch()); }
+
+  // The payload that a direction carries at most, in bytes/s: rate x (1 - loss) x payload share of a datagram.
+  static double limit(const LinkSettings& link);
+
+  Link& up(ChannelId channel);
+  Link& down(ChannelId channel);
+  // Stops what the SSH pipes carry, and lets it go on.
+  void stall_ssh(bool stalled);
+  // A direct TCP connection is made, ends.
+  void connect_tcp(ChannelId id);
+  void end_tcp(ChannelId id);
+
+  void carry_datagram(Role from, ChannelId channel, PathId source, std::vector<std::uint8_t> packet);
+  void carry_record(Role from, ChannelId channel, const OutgoingPacket& packet, std::vector<std::uint8_t> frames);
+
+ private:
+  struct Event {
+    Time at;
+    std::uint64_t order;
+    std::function<void()> action;
+    bool operator>(const Event& other) const { return std::tie(at, order) > std::tie(other.at, other.order); }
+  };
+  struct Pipe {
+    Time free_at{};
+    Time stalled_until{};
+  };
+
+  Host& host(Role role) { return role == Role::kClient ? client : server; }
+  void schedule(Time at, std::function<void()> action);
+  Link& link(Role from, ChannelId channel);
+
+  WorldSettings settings_;
+  SessionKeys keys_;
+  Time now_{};
+  std::uint64_t order_ = 0;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  Link shared_up_;
+  Link shared_down_;
+  std::map<ChannelId, Link> own_up_;
+  std::map<ChannelId, Link> own_down_;
+  std::map<std::pair<Role, ChannelId>, Pipe> pipes_;
+
+ public:
+  Host client;
+  Host server;
+};
+
+}  // namespace mcdtp::sim
