@@ -1,0 +1,131 @@
+// wan-link: joins two network namespaces by a link with a rate, a delay and faults, packet by packet and from
+// a seed, so that a real program can be tried on a bad line without one.
+//
+// It makes a TUN device in each namespace and prints "ready"; the caller (netns.sh) gives them their
+// addresses. SIGUSR1 cuts the link and joins it again, SIGUSR2 does so for UDP alone. On SIGTERM, SIGINT or
+// the end of
+// --seconds it prints its statistics on stderr in one line.
+
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <iostream>
+#include <sstream>
+#include <stdexcept>
+#include <thread>
+
+#include "tests/wan/forwarder.h"
+#include "tests/wan/options.h"
+#include "tests/wan/tun.h"
+
+namespace mcdtp::wan {
+namespace {
+
+sigset_t our_signals() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (int signal : {SIGTERM, SIGINT, SIGUSR1, SIGUSR2}) ::sigaddset(&set, signal);
+  return set;
+}
+
+// The next of our signals; none when `end` came first.
+std::optional<int> next_signal(std::optional<Time> end) {
+  sigset_t set = our_signals();
+  if (!end) {
+    int signal = ::sigwaitinfo(&set, nullptr);
+    return signal > 0 ? signal : SIGTERM;
+  }
+  Duration left = std::max(*end - clock_now(), Duration::zero());
+  auto whole = std::chrono::duration_cast<seconds>(left);
+  timespec timeout{static_cast<time_t>(whole.count()), static_cast<long>((left - whole).count())};
+  int signal = ::sigtimedwait(&set, nullptr, &timeout);
+  return signal > 0 ? std::optional<int>(signal) : std::nullopt;
+}
+
+// Returns when the link shall end.
+void obey_signals(Orders& orders, std::optional<Time> end) {
+  while (auto signal = next_signal(end)) {
+    if (*signal == SIGUSR1) orders.cut = !orders.cut;
+    if (*signal == SIGUSR2) orders.block_udp = !orders.block_udp;
+    if (*signal == SIGTERM || *signal == SIGINT) return;
+  }
+}
+
+// A device that goes away ends the whole link, as a signal would.
+std::thread start(Forwarder& forwarder) {
+  return std::thread([&forwarder] {
+    try {
+      forwarder.run();
+    } catch (const std::runtime_error& error) {
+      std::cerr << "wan-link: " << error.what() << '\n';
+      ::kill(::getpid(), SIGTERM);
+    }
+  });
+}
+
+double cpu_seconds() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  auto value = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
+  };
+  return value(usage.ru_utime) + value(usage.ru_stime);
+}
+
+void print_statistics(const Options& options, Duration age, const Statistics& up, const Statistics& down) {
+  Lateness lateness = up.lateness;
+  lateness.add(down.lateness);
+  std::ostringstream line;
+  line << "wan-link seed=" << options.seed << ' ' << describe("up", up) << ' ' << describe("down", down)
+       << " seconds=" << to_seconds(age) << " cpu_seconds=" << cpu_seconds()
+       << " late_p99_ms=" << to_seconds(lateness.quantile(0.99)) * 1e3
+       << " late_max_ms=" << to_seconds(lateness.max()) * 1e3 << '\n';
+  std::cerr << line.str();
+}
+
+int run(const Options& options) {
+  sigset_t set = our_signals();
+  ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  // A real link has no neighbours on its processor. Refused to an ordinary user, who gets a later link.
+  ::setpriority(PRIO_PROCESS, 0, -20);
+  Tun near(options.near, options.device);
+  Tun far(options.far, options.device);
+  Orders orders;
+  orders.stop_fd = ::eventfd(0, EFD_CLOEXEC);
+  if (orders.stop_fd < 0) throw std::runtime_error("cannot make an eventfd");
+  Time begin = clock_now();
+  Forwarder up(near, far, Path(options.up, Random(options.seed, 0), begin), options.tick, orders);
+  Forwarder down(far, near, Path(options.down, Random(options.seed, 1), begin), options.tick, orders);
+  std::thread up_thread = start(up);
+  std::thread down_thread = start(down);
+  std::cout << "ready" << std::endl;
+  obey_signals(orders,
+               options.seconds ? std::optional(begin + from_seconds(*options.seconds)) : std::nullopt);
+  orders.stop = true;
+  ::eventfd_write(orders.stop_fd, 1);
+  up_thread.join();
+  down_thread.join();
+  print_statistics(options, clock_now() - begin, up.statistics(), down.statistics());
+  return 0;
+}
+
+}  // namespace
+}  // namespace mcdtp::wan
+
+int main(int argc, char** argv) {
+  CLI::App app("Joins two network namespaces by a link with a rate, a delay and faults.", "wan-link");
+  mcdtp::wan::Options options;
+  mcdtp::wan::declare(app, options);
+  app.footer("An option takes one value for both directions or UP,DOWN, e.g. --loss 0.05,0.01.");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return mcdtp::wan::run(options);
+  } catch (const std::exception& error) {
+    std::cerr << "wan-link: " << error.what() << '\n';
+    return 1;
+  }
+}

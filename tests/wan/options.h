@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "tests/wan/settings.h"
+
+namespace CLI {
+class App;
+}
+
+namespace mcdtp::wan {
+
+struct Options {
+  std::string near;
+  std::string far;
+  std::string device = "wan0";
+  std::uint64_t seed = 1;
+  Duration tick = microseconds(200);  // time between two looks at busy devices
+  std::optional<double> seconds;      // unset: until a signal
+  PathSettings up;                    // near to far
+  PathSettings down;
+};
+
+// Declares all options on `app`; parsing fills `options`, which must outlive it.
+void declare(CLI::App& app, Options& options);
+
+}  // namespace mcdtp::wan
