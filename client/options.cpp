@@ -1,0 +1,176 @@
+#include "client/options.h"
+
+#include <algorithm>
+
+#include "client/own_options.h"
+
+namespace mcdtp {
+namespace {
+
+constexpr int kLogError = 2;
+constexpr int kLogInfo = 3;
+constexpr int kLogVerbose = 4;
+
+// Walks the command line as ssh's main() does: options, destination, options again unless "--" came, command.
+class Parser {
+ public:
+  explicit Parser(std::span<const std::string> words) : arguments_(words, own_option_rule) {}
+
+  Options parse();
+
+ private:
+  bool decided() const { return options_.action != Action::kRun; }
+  void refuse(std::string sentence);
+  void read_options();
+  void read_option(const SshOption& option);
+  void read_own(const SshOption& option);
+  void read_destination();
+  void note_destination(const Destination& to);
+  void read_command();
+  void finish();
+  void refuse_leading_dash(const std::string& what, const std::string& name);
+  void judge();
+
+  SshArguments arguments_;
+  SshSettings settings_;
+  Options options_;
+  KeptWords for_bootstrap_;
+  KeptWords for_hand_over_;
+  bool has_destination_ = false;
+  bool congestion_given_ = false;
+};
+
+Options Parser::parse() {
+  read_options();
+  if (!decided() && !arguments_.at_end()) read_destination();
+  if (!decided()) read_command();
+  if (!decided()) finish();
+  return std::move(options_);
+}
+
+void Parser::refuse(std::string sentence) {
+  options_.action = Action::kUsageError;
+  options_.message = std::move(sentence);
+}
+
+void Parser::read_options() {
+  while (!decided()) {
+    const auto option = arguments_.next_option();
+    if (!option) break;
+    read_option(*option);
+  }
+  if (!decided() && !arguments_.at_end() && arguments_.word() == "--") {
+    for_hand_over_.keep(arguments_.take_word());
+  }
+}
+
+void Parser::read_option(const SshOption& option) {
+  if (option.letter == 0 || is_channel_count(option)) return read_own(option);
+  for_hand_over_.keep(option);
+  if (apply_ssh_option(option, settings_)) for_bootstrap_.keep(option);
+}
+
+void Parser::read_own(const SshOption& option) {
+  if (option.name == "cc") congestion_given_ = true;
+  if (auto complaint = apply_own_option(option, options_)) refuse(std::move(*complaint));
+}
+
+void Parser::read_destination() {
+  const bool options_may_follow = !arguments_.after_terminator();
+  const std::string& word = arguments_.take_word();
+  for_hand_over_.keep(word);
+  has_destination_ = true;
+  if (const auto to = parse_destination(word)) {
+    note_destination(*to);
+  } else if (settings_.only_ssh.empty()) {
+    settings_.only_ssh = "the destination " + word;
+  }
+  if (options_may_follow) read_options();
+}
+
+// User and port of the destination yield to what came before, and go before what comes.
+void Parser::note_destination(const Destination& to) {
+  options_.host = to.host;
+  if (to.user) {
+    for_bootstrap_.keep("-l");
+    for_bootstrap_.keep(*to.user);
+    if (!settings_.user) settings_.user = to.user;
+  }
+  if (to.port) {
+    for_bootstrap_.keep("-p");
+    for_bootstrap_.keep(std::to_string(*to.port));
+    if (!settings_.port) settings_.port = std::to_string(*to.port);
+  }
+  if (to.host.empty()) refuse("no host in the destination");
+}
+
+// ssh takes a command of no bytes for none.
+void Parser::read_command() {
+  std::string command;
+  while (!arguments_.at_end()) {
+    const std::string& word = arguments_.take_word();
+    for_hand_over_.keep(word);
+    if (!command.empty() || options_.command) command += ' ';
+    command += word;
+    options_.command = "";
+  }
+  options_.command = command.empty() ? std::nullopt : std::optional(std::move(command));
+}
+
+void Parser::finish() {
+  options_.ssh_words = for_bootstrap_.words();
+  options_.hand_over_words = for_hand_over_.words();
+  options_.user = settings_.user;
+  options_.port = settings_.port ? parse_port(*settings_.port) : std::nullopt;
+  options_.subsystem = settings_.session_type == SessionType::kSubsystem;
+  options_.no_stdin = settings_.stdin_null.value_or(false);
+  options_.batch = settings_.batch_mode.value_or(false);
+  options_.address_family = settings_.address_family.value_or(AddressFamily::kAny);
+  const int level = settings_.log_level.value_or(kLogInfo);
+  options_.quiet = level <= kLogError;
+  options_.verbose = std::max(0, level - kLogVerbose);
+  options_.terminal_if_stdin_is_one =
+      !options_.command && !options_.no_stdin && settings_.request_tty != RequestTty::kNo;
+  judge();
+}
+
+void Parser::refuse_leading_dash(const std::string& what, const std::string& name) {
+  if (name.starts_with('-')) refuse("the " + what + " " + name + " starts with a dash");
+}
+
+void Parser::judge() {
+  refuse_leading_dash("host", options_.host);
+  refuse_leading_dash("user", options_.user.value_or(""));
+  if (auto complaint = check_own_options(options_, congestion_given_)) refuse(std::move(*complaint));
+  if (decided()) return;
+  auto reason = reason_for_real_ssh(settings_);
+  if (!reason && options_.subsystem && !options_.command) reason = "-s without a subsystem";
+  if (!reason && !has_destination_) return refuse("no host given (mcdtp-shim --help says how)");
+  if (!reason) return;
+  options_.action = Action::kHandOver;
+  options_.message = std::move(*reason);
+}
+
+}  // namespace
+
+Options parse_options(std::span<const std::string> words) { return Parser(words).parse(); }
+
+std::string help_text() {
+  return R"(Usage: mcdtp-shim [options] [user@]host [command]
+
+Logs in with ssh and carries the command's input and output over several UDP channels.
+Takes the options of ssh, and these:
+  -c N                   number of channels, 1 to 64 (default 4); not a number: ssh's cipher
+  --port-range LOW-HIGH  the server's ports (default 60000-61000)
+  --cc auto|fixed        congestion control (default auto)
+  --rate RATE            bit/s for --cc fixed, which it implies: 80M, 1.5G, 500k
+  --memory SIZE          most memory for data under way, from 8M on (default 256M)
+  --bootstrap WAY        how to log in: auto, libssh2 or ssh (default auto)
+  --server PATH          mcdtp-server on the far host (default: found by its shell)
+  --help, --version      print this, or the version
+
+Exit status: the command's own; 255 where mcdtp-shim or ssh failed.
+)";
+}
+
+}  // namespace mcdtp

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "client/ssh_settings.h"
+#include "common/core/types.h"
+
+namespace mcdtp {
+
+enum class Action {
+  kRun,
+  kHandOver,    // exec the real ssh with words_for_hand_over()
+  kUsageError,  // say `message` and exit 255
+  kHelp,
+  kVersion,
+};
+
+enum class CongestionChoice { kAuto, kFixed };
+enum class BackendChoice { kAuto, kLibssh2, kSsh };
+
+// What the command line of mcdtp-shim asks for: ssh's own options, parsed as OpenSSH 9.2 parses them, and
+// ours. The configuration files of ssh are not read here; what they add, only `ssh -G` tells.
+struct Options {
+  Action action = Action::kRun;
+  std::string message;  // kUsageError: the sentence. kHandOver: what only the real ssh can do, for -v
+
+  std::string host;                    // as given, without user, port and scheme; never starts with "-"
+  std::optional<std::string> user;     // unset: ssh's configuration decides
+  std::optional<std::uint16_t> port;   // unset too where a service's name is given: only ssh knows it
+  std::optional<std::string> command;  // the words joined by one space; unset: a login shell
+  bool subsystem = false;              // -s: `command` is a subsystem's name
+  bool quiet = false;                  // -q, and LogLevel ERROR and below
+  int verbose = 0;                     // how many -v, 0 to 3
+  bool no_stdin = false;               // -n
+  bool batch = false;                  // BatchMode: nothing may prompt
+  AddressFamily address_family = AddressFamily::kAny;
+  // Where stdin is a terminal this run needs one on the far side (no command, no -T): then hand over.
+  bool terminal_if_stdin_is_one = false;
+
+  unsigned channels = 4;  // -c N, 1 to 64
+  PortRange ports;        // --port-range; 1 <= low <= high
+  CongestionChoice congestion = CongestionChoice::kAuto;
+  std::optional<std::uint64_t> rate_bits_per_second;      // set exactly with kFixed; 1,000 to 10^12
+  std::uint64_t memory_bytes = std::uint64_t{256} << 20;  // 8 MiB to 1 TiB
+  BackendChoice backend = BackendChoice::kAuto;
+  std::optional<std::string> server_path;  // --server; unset: found by the far host's shell
+
+  // ssh's options for the bootstrap ssh, in order and as given, user and port of the destination in its place
+  // as -l and -p; without host and command, without ours, and without what would take the bootstrap's stdin.
+  std::vector<std::string> ssh_words;
+  // The whole command line without our own options; argv[0] is not among them.
+  const std::vector<std::string>& words_for_hand_over() const { return hand_over_words; }
+  std::vector<std::string> hand_over_words;
+};
+
+// Parses the command line without argv[0]. Pure: it asks neither files nor the environment nor the terminal.
+Options parse_options(std::span<const std::string> words);
+
+// What --help prints.
+std::string help_text();
+
+}  // namespace mcdtp

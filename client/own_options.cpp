@@ -1,0 +1,169 @@
+#include "client/own_options.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+namespace mcdtp {
+namespace {
+
+constexpr double kMinRate = 1e3;
+constexpr double kMaxRate = 1e12;
+constexpr double kMinMemory = 8.0 * (1 << 20);
+constexpr double kMaxMemory = 1024.0 * (1 << 30);
+
+using Complaint = std::optional<std::string>;
+
+bool all_digits(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// Nothing when `text` is not all digits or the number is outside [low, high].
+std::optional<unsigned> parse_count(std::string_view text, unsigned low, unsigned high) {
+  unsigned value = 0;
+  if (!all_digits(text)) return std::nullopt;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || value < low || value > high) return std::nullopt;
+  return value;
+}
+
+// Reads 80M or 1.5g: a decimal number, then k, M, G or T for `step` to the power of 1 to 4.
+std::optional<double> parse_scaled(std::string_view text, double step) {
+  constexpr std::string_view kLetters = "kmgt";
+  double factor = 1;
+  if (!text.empty()) {
+    const auto power = kLetters.find(static_cast<char>(text.back() | 0x20));
+    if (power != std::string_view::npos) {
+      factor = std::pow(step, static_cast<double>(power + 1));
+      text.remove_suffix(1);
+    }
+  }
+  double value = 0;
+  if (text.find_first_not_of("0123456789.") != std::string_view::npos) return std::nullopt;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value * factor;
+}
+
+Complaint read_channels(const std::string& value, Options& options) {
+  const auto count = parse_count(value, 1, kMaxDatagramChannels);
+  if (!count) return "-c " + value + ": the number of channels must be 1 to 64";
+  options.channels = *count;
+  return std::nullopt;
+}
+
+Complaint read_port_range(const std::string& value, Options& options) {
+  const auto dash = value.find('-');
+  const auto low = parse_count(value.substr(0, dash), 1, 65535);
+  const auto high = dash == std::string::npos ? low : parse_count(value.substr(dash + 1), 1, 65535);
+  if (dash == std::string::npos || !low || !high || *low > *high) {
+    return "--port-range " + value + ": give LOW-HIGH, two ports of 1 to 65535 such as 60000-61000";
+  }
+  options.ports = {static_cast<std::uint16_t>(*low), static_cast<std::uint16_t>(*high)};
+  return std::nullopt;
+}
+
+Complaint read_congestion(const std::string& value, Options& options) {
+  if (value != "auto" && value != "fixed") return "--cc " + value + ": there are auto and fixed";
+  options.congestion = value == "auto" ? CongestionChoice::kAuto : CongestionChoice::kFixed;
+  return std::nullopt;
+}
+
+Complaint read_rate(const std::string& value, Options& options) {
+  const auto rate = parse_scaled(value, 1000);
+  if (!rate || *rate < kMinRate || *rate > kMaxRate) {
+    return "--rate " + value + ": give 1k to 1T bit/s, such as 80M, 1.5G or 500k";
+  }
+  options.rate_bits_per_second = static_cast<std::uint64_t>(*rate);
+  return std::nullopt;
+}
+
+Complaint read_memory(const std::string& value, Options& options) {
+  const auto size = parse_scaled(value, 1024);
+  if (!size || *size < kMinMemory || *size > kMaxMemory) {
+    return "--memory " + value + ": give 8M to 1T bytes, such as 64M";
+  }
+  options.memory_bytes = static_cast<std::uint64_t>(*size);
+  return std::nullopt;
+}
+
+Complaint read_bootstrap(const std::string& value, Options& options) {
+  if (value == "auto") {
+    options.backend = BackendChoice::kAuto;
+  } else if (value == "libssh2") {
+    options.backend = BackendChoice::kLibssh2;
+  } else if (value == "ssh") {
+    options.backend = BackendChoice::kSsh;
+  } else {
+    return "--bootstrap " + value + ": there are auto, libssh2 and ssh";
+  }
+  return std::nullopt;
+}
+
+Complaint read_server(const std::string& value, Options& options) {
+  if (value.empty()) return "--server: the path of mcdtp-server is empty";
+  options.server_path = value;
+  return std::nullopt;
+}
+
+Complaint ask(Action action, Options& options) {
+  options.action = action;
+  return std::nullopt;
+}
+
+struct OwnOption {
+  std::string_view name;
+  ValueRule rule;
+  Complaint (*read)(const std::string& value, Options& options);
+};
+
+constexpr std::array kOwnOptions = {
+    OwnOption{"port-range", ValueRule::kRequired, read_port_range},
+    OwnOption{"cc", ValueRule::kRequired, read_congestion},
+    OwnOption{"rate", ValueRule::kRequired, read_rate},
+    OwnOption{"memory", ValueRule::kRequired, read_memory},
+    OwnOption{"bootstrap", ValueRule::kRequired, read_bootstrap},
+    OwnOption{"server", ValueRule::kRequired, read_server},
+    OwnOption{"help", ValueRule::kNone, [](const std::string&, Options& o) { return ask(Action::kHelp, o); }},
+    OwnOption{"version", ValueRule::kNone,
+              [](const std::string&, Options& o) { return ask(Action::kVersion, o); }},
+};
+
+const OwnOption* find_own(std::string_view name) {
+  const auto found = std::find_if(kOwnOptions.begin(), kOwnOptions.end(),
+                                  [&](const OwnOption& option) { return option.name == name; });
+  return found == kOwnOptions.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+ValueRule own_option_rule(std::string_view name) {
+  const OwnOption* own = find_own(name);
+  return own ? own->rule : ValueRule::kUnknown;
+}
+
+bool is_channel_count(const SshOption& option) {
+  return option.letter == 'c' && option.value && all_digits(*option.value);
+}
+
+std::optional<std::string> apply_own_option(const SshOption& option, Options& options) {
+  if (option.letter == 'c') return read_channels(*option.value, options);
+  const OwnOption* own = find_own(option.name);
+  if (!own) return "unknown option --" + option.name + " (mcdtp-shim --help lists them)";
+  const bool wants_value = own->rule == ValueRule::kRequired;
+  if (wants_value && !option.value) return "--" + option.name + " needs a value";
+  if (!wants_value && option.value) return "--" + option.name + " takes no value";
+  return own->read(option.value.value_or(""), options);
+}
+
+std::optional<std::string> check_own_options(Options& options, bool congestion_given) {
+  const bool has_rate = options.rate_bits_per_second.has_value();
+  if (has_rate && !congestion_given) options.congestion = CongestionChoice::kFixed;
+  const bool fixed = options.congestion == CongestionChoice::kFixed;
+  if (fixed && !has_rate) return "--cc fixed needs --rate, such as --rate 80M";
+  if (!fixed && has_rate) return "--rate is for --cc fixed, not for --cc auto";
+  return std::nullopt;
+}
+
+}  // namespace mcdtp

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "client/options.h"
+
+namespace mcdtp {
+
+// Whether `name`, a long option without its dashes, is ours and takes a value.
+ValueRule own_option_rule(std::string_view name);
+
+// -c N is ours when N is all digits; otherwise -c names ssh's cipher.
+bool is_channel_count(const SshOption& option);
+
+// Applies -c N or a long option; the last one of a kind wins. Returns what is wrong with it, in a sentence.
+[[nodiscard]] std::optional<std::string> apply_own_option(const SshOption& option, Options& options);
+
+// Judges our options together, once all are read.
+[[nodiscard]] std::optional<std::string> check_own_options(Options& options, bool congestion_given);
+
+}  // namespace mcdtp

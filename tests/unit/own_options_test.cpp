@@ -1,0 +1,109 @@
+#include "client/own_options.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mcdtp {
+namespace {
+
+using Words = std::vector<std::string>;
+
+std::string join(const Words& words) {
+  std::string out;
+  for (const auto& word : words) out += "[" + word + "]";
+  return out;
+}
+
+TEST(OwnOptions, AreTakenOutForTheRealSsh) {
+  struct Row {
+    Words words;
+    Words hand_over;
+  };
+  const std::vector<Row> rows = {
+      {{"-c", "8", "-G", "-p", "22", "host"}, {"-G", "-p", "22", "host"}},
+      {{"-qc8", "-G", "host"}, {"-q", "-G", "host"}},
+      {{"-Gqc", "8", "host"}, {"-Gq", "host"}},
+      {{"-c8", "-c", "aes128-ctr", "-caes256-ctr", "-V"}, {"-c", "aes128-ctr", "-caes256-ctr", "-V"}},
+      {{"--rate=80M", "--port-range", "1-2", "-V"}, {"-V"}},
+      {{"-t", "host", "-c8", "top", "-c", "8"}, {"-t", "host", "top", "-c", "8"}},
+      {{"-t", "--", "host", "-c8", "top"}, {"-t", "--", "host", "-c8", "top"}},
+      {{"host", "-tc8", "--", "-c8"}, {"host", "-t", "--", "-c8"}},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(join(row.words));
+    const Options got = parse_options(row.words);
+    EXPECT_EQ(got.action, Action::kHandOver) << got.message;
+    EXPECT_EQ(join(got.words_for_hand_over()), join(row.hand_over));
+  }
+}
+
+TEST(OwnOptions, DefaultsAndValues) {
+  const Options none = parse_options(Words{"host", "id"});
+  EXPECT_EQ(none.channels, 4u);
+  EXPECT_EQ(none.ports.low, 60000);
+  EXPECT_EQ(none.ports.high, 61000);
+  EXPECT_EQ(none.congestion, CongestionChoice::kAuto);
+  EXPECT_EQ(none.memory_bytes, 256u << 20);
+  EXPECT_EQ(none.backend, BackendChoice::kAuto);
+  EXPECT_EQ(none.server_path, std::nullopt);
+  const Options all = parse_options(Words{"-c", "9", "host", "-c64", "--port-range=5-5", "--rate", "1.5G",
+                                          "--memory=64M", "--bootstrap", "ssh", "--server", "-odd", "id"});
+  EXPECT_EQ(all.action, Action::kRun) << all.message;
+  EXPECT_EQ(all.channels, 64u);
+  EXPECT_EQ(all.ports.low, 5);
+  EXPECT_EQ(all.ports.high, 5);
+  EXPECT_EQ(all.congestion, CongestionChoice::kFixed);
+  EXPECT_EQ(all.rate_bits_per_second, 1'500'000'000u);
+  EXPECT_EQ(all.memory_bytes, 64u << 20);
+  EXPECT_EQ(all.backend, BackendChoice::kSsh);
+  EXPECT_EQ(all.server_path, "-odd");
+  EXPECT_EQ(all.command, "id");
+  EXPECT_EQ(parse_options(Words{"--rate=500k", "h"}).rate_bits_per_second, 500'000u);
+  EXPECT_EQ(parse_options(Words{"--cc=fixed", "--rate=80000", "h"}).rate_bits_per_second, 80'000u);
+  EXPECT_EQ(parse_options(Words{"--help"}).action, Action::kHelp);
+  EXPECT_EQ(parse_options(Words{"-q", "--version", "-c99"}).action, Action::kVersion);
+  EXPECT_NE(help_text().find("--port-range"), std::string::npos);
+}
+
+TEST(OwnOptions, Refuses) {
+  const std::vector<Words> rows = {
+      {"-c", "0", "host"},
+      {"-c65", "host"},
+      {"-c", "99999999999999999999", "host"},
+      {"-qc65", "-V"},
+      {"--port-range", "0-5", "host"},
+      {"--port-range=6-5", "host"},
+      {"--port-range=5", "host"},
+      {"--port-range=5-65536", "host"},
+      {"--port-range"},
+      {"--cc=bbr", "host"},
+      {"--cc=fixed", "host"},
+      {"--cc", "auto", "--rate", "80M", "host"},
+      {"--rate=", "host"},
+      {"--rate=M", "host"},
+      {"--rate=-5", "host"},
+      {"--rate=1e5", "host"},
+      {"--rate=999", "host"},
+      {"--rate=2T", "host"},
+      {"--memory=7M", "host"},
+      {"--memory=64MB", "host"},
+      {"--memory=nan", "host"},
+      {"--bootstrap=telnet", "host"},
+      {"--server=", "host"},
+      {"--help=x"},
+      {"--frob", "host"},
+  };
+  for (const Words& row : rows) {
+    SCOPED_TRACE(join(row));
+    const Options got = parse_options(row);
+    EXPECT_EQ(got.action, Action::kUsageError);
+    EXPECT_NE(got.message, "");
+    EXPECT_EQ(got.message.find('\n'), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace mcdtp
