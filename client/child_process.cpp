@@ -1,0 +1,121 @@
+#include "client/child_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <stdexcept>
+
+#include "common/core/check.h"
+
+namespace mcdtp {
+namespace {
+
+constexpr int kSignalDeath = 255;
+
+[[noreturn]] void fail(const std::string& attempt, int error) {
+  throw std::runtime_error(attempt + ": " + std::strerror(error));
+}
+
+// Children are reaped by the kernel where SIGCHLD is ignored, as some callers leave it, and their status is
+// lost.
+void keep_exit_statuses() {
+  struct sigaction action {};
+  if (sigaction(SIGCHLD, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) signal(SIGCHLD, SIG_DFL);
+}
+
+// Runs in the child.
+[[noreturn]] void run(const std::function<int()>& body, int stdin_fd, int stdout_fd, pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != parent) _exit(kSignalDeath);
+  restore_signals();
+  if (dup2(stdin_fd, STDIN_FILENO) < 0 || dup2(stdout_fd, STDOUT_FILENO) < 0) _exit(kSignalDeath);
+  _exit(body());
+}
+
+}  // namespace
+
+void restore_signals() {
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  signal(SIGPIPE, SIG_DFL);
+}
+
+Pipe make_pipe() {
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) fail("make a pipe", errno);
+  CHECK(ends[0] > STDERR_FILENO && ends[1] > STDERR_FILENO);
+  return {ends[0], ends[1]};
+}
+
+std::vector<char*> exec_pointers(std::vector<std::string>& words) {
+  std::vector<char*> out;
+  for (std::string& word : words) out.push_back(word.data());
+  out.push_back(nullptr);
+  return out;
+}
+
+ChildProcess::ChildProcess(const std::function<int()>& body) {
+  const Pipe to_child = make_pipe();
+  const Pipe from_child = make_pipe();
+  keep_exit_statuses();
+  const pid_t parent = getpid();
+  pid_ = fork();
+  if (pid_ == 0) run(body, to_child.read_end, from_child.write_end, parent);
+  const int error = errno;
+  close(to_child.read_end);
+  close(from_child.write_end);
+  stdin_fd_ = to_child.write_end;
+  stdout_fd_ = from_child.read_end;
+  if (pid_ > 0) return;
+  close_pipes();
+  fail("start a process", error);
+}
+
+ChildProcess::~ChildProcess() {
+  constexpr int kPatienceMilliseconds = 2000;
+  constexpr int kStepMilliseconds = 10;
+  close_pipes();
+  if (reap(WNOHANG)) return;
+  kill(pid_, SIGTERM);
+  for (int waited = 0; waited < kPatienceMilliseconds; waited += kStepMilliseconds) {
+    if (reap(WNOHANG)) return;
+    poll(nullptr, 0, kStepMilliseconds);
+  }
+  kill(pid_, SIGKILL);
+  reap(0);
+}
+
+void ChildProcess::close_pipes() {
+  for (auto* fd : {&stdin_fd_, &stdout_fd_}) {
+    if (*fd) close(**fd);
+    fd->reset();
+  }
+}
+
+int ChildProcess::wait() {
+  reap(0);
+  return *status_;
+}
+
+// Returns whether it has ended. A child that someone else reaped counts as ended by a signal.
+bool ChildProcess::reap(int wait_options) {
+  if (status_) return true;
+  int raw = 0;
+  pid_t got = 0;
+  do {
+    got = waitpid(pid_, &raw, wait_options);
+  } while (got < 0 && errno == EINTR);
+  if (got == 0) return false;
+  status_ = got == pid_ && WIFEXITED(raw) ? WEXITSTATUS(raw) : kSignalDeath;
+  return true;
+}
+
+}  // namespace mcdtp

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mcdtp {
+
+// A child process with pipes of ours as its 0 and 1; its 2 is ours. It gets SIGTERM when the thread that
+// started it ends, however that ends: start it on the main thread. REQUIRES: 0, 1 and 2 are open.
+class ChildProcess {
+ public:
+  // Runs `body` in the child with signals as at login, then ends it with the status that body returns.
+  // REQUIRES: where other threads run, body makes async-signal-safe calls only. Throws where there is no
+  // child.
+  explicit ChildProcess(const std::function<int()>& body);
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+  // Closes the pipes; ends what still runs by SIGTERM, after two seconds by SIGKILL.
+  virtual ~ChildProcess();
+
+  // Our ends of its pipes, blocking and close-on-exec; this object closes them. REQUIRES: close_pipes() was
+  // not called.
+  int stdin_fd() const { return stdin_fd_.value(); }
+  int stdout_fd() const { return stdout_fd_.value(); }
+  pid_t pid() const { return pid_; }
+
+  // Closes both pipes: the child's end of file.
+  void close_pipes();
+  // Waits for its end. Returns its exit status, 255 when a signal ended it. May be called again.
+  int wait();
+
+ private:
+  bool reap(int wait_options);
+
+  std::optional<int> stdin_fd_;
+  std::optional<int> stdout_fd_;
+  pid_t pid_;
+  std::optional<int> status_;
+};
+
+// Signals as at login: none blocked, SIGPIPE not ignored. Both outlive exec. Async-signal-safe.
+void restore_signals();
+
+struct Pipe {
+  int read_end;
+  int write_end;
+};
+
+// Close-on-exec. Throws where there is none.
+Pipe make_pipe();
+
+// What execv takes, which may write to it by its signature only. REQUIRES: `words` outlives it.
+std::vector<char*> exec_pointers(std::vector<std::string>& words);
+
+}  // namespace mcdtp
