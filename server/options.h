@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/core/credit.h"
 #include "common/core/greeting.h"
 #include "common/core/types.h"
 
@@ -35,8 +36,6 @@ struct ServerOptions {
   // --help or --version: this is to be printed on stdout, and nothing else to be done.
   std::optional<std::string> print;
 };
-
-inline constexpr std::uint64_t kMinMemory = std::uint64_t{1} << 20;
 
 // Throws std::runtime_error, one sentence, for what stands in no help text or out of its range.
 // REQUIRES: argc >= 1.

@@ -16,13 +16,6 @@ namespace mcdtp {
 
 inline constexpr int kProtocolVersion = 1;
 
-// Both ends are included.
-struct PortRange {
-  std::uint16_t low = 60000;
-  std::uint16_t high = 61000;
-  bool operator==(const PortRange&) const = default;
-};
-
 // What the client asks the login shell of the far host to run.
 struct ExecRequest {
   int protocol = kProtocolVersion;

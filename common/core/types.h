@@ -48,6 +48,13 @@ inline constexpr ChannelId kFirstTcpChannel = 256;
 // A name the driver gives to one far address of one channel.
 using PathId = std::uint32_t;
 
+// Of UDP and TCP; both ends are included.
+struct PortRange {
+  std::uint16_t low = 60000;
+  std::uint16_t high = 61000;
+  bool operator==(const PortRange&) const = default;
+};
+
 enum class Role : std::uint8_t { kClient, kServer };
 
 inline double to_seconds(Duration d) { return std::chrono::duration<double>(d).count(); }

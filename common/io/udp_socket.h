@@ -18,12 +18,6 @@
 
 namespace mcdtp {
 
-// Both ends included. {0, 0}: any port the kernel likes.
-struct PortRange {
-  std::uint16_t low = 0;
-  std::uint16_t high = 0;
-};
-
 // Datagrams to one address, one behind the other: each of `segment_size` bytes, the last may be shorter.
 struct Train {
   Endpoint to;
@@ -105,7 +99,7 @@ class UdpSocket {
  public:
   struct Options {
     Endpoint local;                   // its port is not looked at
-    PortRange ports;                  // tried in turn, from a random one on
+    PortRange ports{0, 0};  // tried in turn, from a random one on; {0, 0}: any that the kernel likes
     int buffer_bytes = 4 << 20;       // asked for each way; the kernel grants what it likes
     UdpSyscalls* syscalls = nullptr;  // not owned; null: the real ones
   };

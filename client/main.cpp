@@ -1,0 +1,78 @@
+#include <unistd.h>
+
+#include <csignal>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "client/bootstrap.h"
+#include "client/options.h"
+#include "client/plain.h"
+#include "client/session.h"
+#include "client/ssh_exec.h"
+#include "common/io/descriptor.h"
+
+namespace {
+
+using mcdtp::GreetingFinder;
+
+constexpr int kFailed = 255;
+
+void say(const std::string& line) { mcdtp::write_stderr_all("mcdtp-shim: " + line + "\n"); }
+
+int print(std::string_view text) {
+  return write(STDOUT_FILENO, text.data(), text.size()) == static_cast<ssize_t>(text.size()) ? 0 : kFailed;
+}
+
+// No greeting: a failed log-in, of which ssh has spoken, or a command that the far side forces on this key. Then
+// the real ssh runs, with the same words; not one byte of stdin has been read.
+int without_greeting(const mcdtp::Options& options, mcdtp::Login& login) {
+  const bool ended = login.result == GreetingFinder::Result::kMore;
+  login.ssh->close_pipes();
+  if (ended && login.ssh->wait() == kFailed && login.finder.noise().empty()) return kFailed;
+  if (options.verbose > 0) say("the far side runs no command of ours: going on as plain ssh");
+  login.ssh.reset();
+  mcdtp::hand_over(options.words_for_hand_over());
+}
+
+int log_in_and_run(const mcdtp::Options& options) {
+  const auto exec_line = mcdtp::build_exec_line(mcdtp::exec_request(options));
+  // Too long for an exec line.
+  if (!exec_line) mcdtp::hand_over(options.words_for_hand_over());
+  if (options.verbose > 0) say("backend: ssh");
+  const auto login = mcdtp::log_in(options, *exec_line);
+  switch (login->result) {
+    case GreetingFinder::Result::kGreeting: return mcdtp::run_session(options, *login);
+    case GreetingFinder::Result::kPlain:
+      if (!options.quiet) say("no mcdtp-server on " + options.host + ": going on over plain ssh");
+      return mcdtp::run_plain_session(*login, !options.no_stdin);
+    default: return without_greeting(options, *login);
+  }
+}
+
+int run(int argc, char** argv) {
+  mcdtp::open_missing_stdio();
+  std::signal(SIGPIPE, SIG_IGN);
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  const mcdtp::Options options = mcdtp::parse_options(words);
+  switch (options.action) {
+    case mcdtp::Action::kUsageError: say(options.message); return kFailed;
+    case mcdtp::Action::kHelp: return print(mcdtp::help_text());
+    case mcdtp::Action::kVersion: return print("mcdtp-shim " MCDTP_VERSION "\n");
+    case mcdtp::Action::kHandOver: mcdtp::hand_over(options.words_for_hand_over());
+    case mcdtp::Action::kRun: break;
+  }
+  if (options.terminal_if_stdin_is_one && isatty(STDIN_FILENO)) mcdtp::hand_over(options.words_for_hand_over());
+  return log_in_and_run(options);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& error) {
+    say(error.what());
+    return kFailed;
+  }
+}

@@ -1,0 +1,237 @@
+#include "client/session.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <asio/signal_set.hpp>
+#include <csignal>
+#include <cstring>
+
+#include "common/io/pump.h"
+#include "common/io/system.h"
+#include "common/io/tcp_link.h"
+
+namespace mcdtp {
+namespace {
+
+constexpr int kFailed = 255;
+
+std::shared_ptr<Descriptor> duplicate(asio::io_context& io, int fd) {
+  return std::make_shared<Descriptor>(io, fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+}
+
+int family_of(AddressFamily family) {
+  return family == AddressFamily::kIpv4 ? AF_INET : family == AddressFamily::kIpv6 ? AF_INET6 : AF_UNSPEC;
+}
+
+// Where the server may be: the address that ssh came to, as the server sees it, then what the host's name means
+// here. The first differs from the second behind a translated address.
+std::vector<Endpoint> far_addresses(const Options& options, const Greeting& greeting) {
+  std::vector<Endpoint> addresses;
+  if (greeting.address.empty()) return addresses;
+  if (const auto greeted = Endpoint::from_text(greeting.address, 0)) addresses.push_back(*greeted);
+  try {
+    for (const Endpoint& found : resolve(options.host, 0, family_of(options.address_family))) {
+      if (std::find(addresses.begin(), addresses.end(), found) == addresses.end()) addresses.push_back(found);
+    }
+  } catch (const std::runtime_error&) {
+    // An alias of ssh's configuration: no name of the resolver's.
+  }
+  return addresses;
+}
+
+std::vector<Endpoint> with_port(const std::vector<Endpoint>& addresses, std::uint16_t port) {
+  std::vector<Endpoint> result;
+  for (const Endpoint& address : addresses) result.push_back(address.with_port(port));
+  return result;
+}
+
+class ClientSession {
+ public:
+  ClientSession(const Options& options, Login& login);
+  int run();
+
+ private:
+  SessionConfig session_config() const;
+  void add_channels(const Greeting& greeting, const std::vector<Endpoint>& addresses);
+  void start_pumps();
+  void await_signals();
+  void on_event(const SessionEvent& event);
+  void on_proved(ChannelId id);
+  void on_stream_news(const StreamNews& news);
+  void on_output_end(WritePump::End end);
+  void on_ssh_end();
+  void end_if_done();
+  void fail(const std::string& sentence);
+  void end(int status);
+  void say(const std::string& line) const;
+  void tell(const std::string& line) const;
+
+  const Options& options_;
+  Login& login_;
+  asio::io_context io_;
+  asio::signal_set signals_{io_, SIGTERM, SIGHUP, SIGINT};
+  SessionKeys keys_;
+  Driver driver_;
+  std::unique_ptr<TcpConnector> connector_;
+  std::unique_ptr<ReadPump> stdin_;
+  std::unique_ptr<WritePump> stdout_;
+  std::unique_ptr<WritePump> stderr_;
+  std::optional<int> command_status_;
+  bool output_lost_ = false;
+  int status_ = kFailed;
+};
+
+ClientSession::ClientSession(const Options& options, Login& login)
+    : options_(options),
+      login_(login),
+      keys_(login.finder.greeting()->secret, login.finder.greeting()->cipher),
+      driver_(io_, session_config(), keys_,
+              {[this](const SessionEvent& event) { on_event(event); },
+               [this](const StreamNews& news) { on_stream_news(news); }, [this] { on_ssh_end(); },
+               [this](ChannelId id) { connector_->on_link_end(id); }}) {
+  const Greeting& greeting = *login.finder.greeting();
+  const auto addresses = far_addresses(options, greeting);
+  for (const Endpoint& address : addresses) tell("trying UDP and TCP at " + address.address_text());
+  if (addresses.empty()) tell("the server does not know its address: no UDP");
+  driver_.add_ssh(duplicate(io_, login.ssh->stdout_fd()), duplicate(io_, login.ssh->stdin_fd()), login.finder.rest());
+  login.ssh->close_pipes();
+  add_channels(greeting, addresses);
+  const std::uint16_t tcp_port = greeting.tcp_port.value_or(0);
+  connector_ = std::make_unique<TcpConnector>(
+      driver_, greeting.tcp_port ? with_port(addresses, tcp_port) : std::vector<Endpoint>{});
+  connector_->start();
+  start_pumps();
+  await_signals();
+}
+
+SessionConfig ClientSession::session_config() const {
+  SessionConfig config;
+  config.role = Role::kClient;
+  config.channels = options_.channels;
+  config.memory = options_.memory_bytes;
+  config.congestion = make_congestion(options_.rate_bits_per_second ? "fixed" : "auto", options_.rate_bits_per_second);
+  return config;
+}
+
+void ClientSession::add_channels(const Greeting& greeting, const std::vector<Endpoint>& addresses) {
+  if (addresses.empty()) return;
+  const bool only_v4 = std::all_of(addresses.begin(), addresses.end(), [](const Endpoint& a) { return a.is_v4(); });
+  const std::size_t count = std::min<std::size_t>(options_.channels, greeting.udp_ports.size());
+  try {
+    for (ChannelId id = 0; id < count; ++id) {
+      UdpSocket::Options wanted;
+      wanted.local = Endpoint::any(only_v4 ? AF_INET : AF_INET6);
+      driver_.add_udp(id, std::make_unique<UdpSocket>(io_, wanted), with_port(addresses, greeting.udp_ports[id]), true);
+    }
+  } catch (const std::runtime_error& error) {
+    tell(error.what());
+  }
+}
+
+void ClientSession::start_pumps() {
+  const auto output_end = [this](WritePump::End end) { on_output_end(end); };
+  stdout_ = std::make_unique<WritePump>(
+      driver_, kStdio, std::make_unique<DescriptorSink>(Descriptor::borrow(io_, STDOUT_FILENO)), output_end);
+  stderr_ = std::make_unique<WritePump>(driver_, kStderr, std::make_unique<StderrSink>(io_), output_end);
+  if (options_.no_stdin) {
+    driver_.streams().finish(kStdio);
+    return driver_.kick();
+  }
+  stdin_ = std::make_unique<ReadPump>(driver_, kStdio, Descriptor::borrow(io_, STDIN_FILENO), [] {});
+  stdin_->start();
+}
+
+// Silently, as ssh: the SSH channel goes down with us, and that ends the far side.
+void ClientSession::await_signals() {
+  signals_.async_wait([this](std::error_code error, int) {
+    if (!error) end(kFailed);
+  });
+}
+
+void ClientSession::on_stream_news(const StreamNews& news) {
+  if (news.kind == StreamNews::Kind::kOpened) {
+    // Nothing was asked for: a hostile server must not reach what we can reach.
+    driver_.streams().stop(news.stream);
+    driver_.streams().reset(news.stream);
+    driver_.streams().release(news.stream);
+  }
+  if (news.kind == StreamNews::Kind::kReadable && news.stream == kStdio) stdout_->on_readable();
+  if (news.kind == StreamNews::Kind::kReadable && news.stream == kStderr) stderr_->on_readable();
+  if (stdin_ && news.stream == kStdio && news.kind == StreamNews::Kind::kWritable) stdin_->on_writable();
+  if (stdin_ && news.stream == kStdio && news.kind == StreamNews::Kind::kStopped) stdin_->on_stopped();
+}
+
+void ClientSession::on_event(const SessionEvent& event) {
+  switch (event.kind) {
+    case SessionEventKind::kSet:
+      for (ChannelId id = static_cast<ChannelId>(event.value); id < options_.channels; ++id) driver_.remove_udp(id);
+      break;
+    case SessionEventKind::kChannelProved: on_proved(event.channel); break;
+    case SessionEventKind::kChannelDoubted:
+      tell("channel " + std::to_string(event.channel) + ": nothing comes back, not used until it answers");
+      break;
+    case SessionEventKind::kUdpBlocked: tell("no answer by UDP: the stream goes over the SSH connection"); break;
+    case SessionEventKind::kExit:
+      command_status_ = static_cast<int>(event.value);
+      end_if_done();
+      break;
+    case SessionEventKind::kPeerFault: fail("the server broke the protocol: " + event.text); break;
+  }
+}
+
+void ClientSession::on_proved(ChannelId id) {
+  const std::string name = "channel " + std::to_string(id);
+  if (id == kSshChannel) return tell("the SSH channel carries packets");
+  if (id >= kFirstTcpChannel) return tell(name + ": the control link is a direct TCP connection");
+  const auto path = driver_.session().channel(id)->paths.active();
+  tell(name + ": proved, UDP to " + driver_.udp_channels().at(id)->address(*path).to_string());
+}
+
+void ClientSession::on_output_end(WritePump::End end) {
+  if (end.error != 0) {
+    say(std::string("write standard output: ") + std::strerror(end.error));
+    output_lost_ = true;
+  }
+  end_if_done();
+}
+
+// All is over once the command's status is in and its output is out.
+void ClientSession::end_if_done() {
+  if (!command_status_ || !stdout_->ended() || !stderr_->ended()) return;
+  end(output_lost_ ? kFailed : *command_status_);
+}
+
+void ClientSession::on_ssh_end() {
+  fail("the connection to " + options_.host + " ended before the command did");
+}
+
+void ClientSession::fail(const std::string& sentence) {
+  if (!options_.quiet) say(sentence);
+  end(kFailed);
+}
+
+void ClientSession::end(int status) {
+  status_ = status;
+  connector_->stop();
+  driver_.stop();
+  io_.stop();
+}
+
+int ClientSession::run() {
+  io_.run();
+  return status_;
+}
+
+void ClientSession::say(const std::string& line) const { write_stderr_all("mcdtp-shim: " + line + "\n"); }
+
+void ClientSession::tell(const std::string& line) const {
+  if (options_.verbose > 0) say(line);
+}
+
+}  // namespace
+
+int run_session(const Options& options, Login& login) { return ClientSession(options, login).run(); }
+
+}  // namespace mcdtp

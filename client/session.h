@@ -1,0 +1,12 @@
+#pragma once
+
+#include "client/bootstrap.h"
+
+namespace mcdtp {
+
+// Runs the session that a greeting has opened: stdin up, stdout and stderr down, until the command's status is in
+// and all its output is written. Returns the exit status: the command's, or 255 with one sentence on stderr.
+// REQUIRES: login.finder.greeting().
+int run_session(const Options& options, Login& login);
+
+}  // namespace mcdtp

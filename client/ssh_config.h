@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/options.h"
+
+namespace mcdtp {
+
+// What is resolved for one host, as `ssh -G` prints it: a keyword in lower case and its value on each line.
+// ssh has expanded all values but those of IdentityFile and CertificateFile; see expand_path().
+class SshConfig {
+ public:
+  explicit SshConfig(std::string_view printed_by_ssh);
+
+  // The first value of `keyword`, empty where there is none.
+  std::string text(const std::string& keyword) const;
+  // All values of a keyword that may stand on several lines.
+  std::vector<std::string> lines(const std::string& keyword) const;
+  // The first value, split at spaces.
+  std::vector<std::string> words(const std::string& keyword) const;
+  // Is it set to something else than no, false, none or 0?
+  bool is_on(const std::string& keyword) const;
+
+  std::string host_name() const { return text("hostname"); }
+  std::string user() const { return text("user"); }
+  // Nothing where ssh printed no port.
+  std::optional<std::uint16_t> port() const;
+  AddressFamily address_family() const;
+  // Seconds; unset: none.
+  std::optional<unsigned> connect_timeout() const;
+  // The host's name in known_hosts files.
+  std::string known_hosts_name() const;
+
+ private:
+  std::map<std::string, std::vector<std::string>> values_;
+};
+
+// What stands for the % of a path of the configuration, and ${NAME}.
+struct PathTokens {
+  std::string home;           // %d and ~
+  std::string host;           // %n: as on the command line
+  std::string host_name;      // %h
+  std::string host_key_name;  // %k
+  std::string port;           // %p
+  std::string remote_user;    // %r
+  std::string local_user;     // %u
+  std::string user_id;        // %i
+  std::function<std::optional<std::string>(const std::string&)> environment;
+};
+
+// Nothing where the path asks for what only ssh can tell: %C, %L, %l, ~user, an unset variable.
+std::optional<std::string> expand_path(std::string_view path, const PathTokens& tokens);
+
+// What the real ssh has resolved for these options. Nothing where it refuses them; it is silent here, and
+// says why when it is run to log in. Throws where there is no ssh.
+std::optional<SshConfig> ask_ssh_for_config(const Options& options);
+
+// What stands where no ssh can be asked: ssh's defaults for `user`, whose home is `home`, and the options
+// given.
+SshConfig default_config(const Options& options, const std::string& user, const std::string& home);
+
+}  // namespace mcdtp

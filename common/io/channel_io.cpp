@@ -1,0 +1,131 @@
+#include "common/io/channel_io.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace mcdtp {
+
+UdpChannel::UdpChannel(ChannelId id, std::unique_ptr<UdpSocket> socket, const SessionKeys& keys, Role role,
+                       std::vector<Endpoint> paths)
+    : id_(id),
+      socket_(std::move(socket)),
+      sealer_(keys, outgoing(role), id),
+      opener_(keys, incoming(role), id),
+      paths_(std::move(paths)),
+      train_(64 * 1024 + 16 * 1024) {}
+
+std::optional<PathId> UdpChannel::path_of(const Endpoint& from) {
+  const auto known = std::find(paths_.begin(), paths_.end(), from);
+  if (known == paths_.end()) {
+    if (paths_.size() >= kMaxPaths) return std::nullopt;
+    paths_.push_back(from);
+    return static_cast<PathId>(paths_.size() - 1);
+  }
+  return static_cast<PathId>(known - paths_.begin());
+}
+
+bool UdpChannel::receive(Time now, ReceiveBatch& batch, Session& session) {
+  const bool more = socket_->receive(batch, [&](const Endpoint& from, MutableBytes datagram) {
+    const auto header = decode_header(datagram);
+    const auto frames = header ? opener_.open(datagram) : std::nullopt;
+    // An address is kept only for an authentic packet.
+    const auto path = frames ? path_of(from) : std::nullopt;
+    if (!path) {
+      ++unopened_;
+      return;
+    }
+    session.on_packet(now, id_, *path, header->number, header->flags, *frames, datagram.size());
+  });
+  session.set_kernel_drops(id_, socket_->counters().kernel_drops);
+  return more;
+}
+
+bool UdpChannel::append_packet(Time now, Session& session) {
+  const std::size_t room = session.packet_room(id_);
+  const MutableBytes space = MutableBytes(train_).subspan(end_, room + kSealOverhead);
+  const auto packet = session.poll_packet(now, id_, space.subspan(kHeaderSize, room));
+  if (!packet) return false;
+  const std::size_t size = packet->size + kSealOverhead;
+  encode_header({packet->flags, id_, packet->number}, space);
+  sealer_.seal(space.first(size));
+  const bool starts = end_ == begin_;
+  if (starts) {
+    segment_ = size;
+    to_ = packet->path;
+  }
+  if (!starts && (size > segment_ || packet->path != to_)) {
+    next_ = Next{size, packet->path};
+    return true;
+  }
+  end_ += size;
+  ++count_;
+  return true;
+}
+
+UdpChannel::Sent UdpChannel::send(Time now, Session& session) {
+  begin_ = end_ = count_ = 0;
+  while (count_ < kTrainPackets && end_ + session.packet_room(id_) + kSealOverhead <= kTrainBytes) {
+    if (!append_packet(now, session)) break;
+    // A shorter packet ends its train.
+    if (next_ || (end_ - begin_) % segment_ != 0) break;
+  }
+  return end_ == begin_ ? Sent::kNothing : flush();
+}
+
+UdpChannel::Sent UdpChannel::flush() {
+  const Train train{paths_.at(to_), Bytes(train_).subspan(begin_, end_ - begin_), segment_};
+  const SendResult result = socket_->send(train);
+  begin_ += result.accepted;
+  if (result.status == SendResult::Status::kWouldBlock) return Sent::kBlocked;
+  if (result.status == SendResult::Status::kNoBuffers) return Sent::kNoBuffers;
+  if (!next_) return Sent::kSome;
+  begin_ = end_;
+  segment_ = next_->size;
+  to_ = next_->path;
+  end_ += next_->size;
+  next_.reset();
+  return flush();
+}
+
+UdpChannel::Sent UdpChannel::resume() { return begin_ < end_ ? flush() : Sent::kNothing; }
+
+PipeChannel::PipeChannel(ChannelId id, BytePipe pipe, const SessionKeys* keys, Role role) : id_(id), pipe_(std::move(pipe)) {
+  if (keys == nullptr) return;
+  sealer_.emplace(*keys, outgoing(role), id);
+  opener_.emplace(*keys, incoming(role), id);
+}
+
+BytePipe::Status PipeChannel::receive(Time now, Session& session) {
+  bool bad = false;
+  const BytePipe::Status status = pipe_.read([&](MutableBytes packet) {
+    const auto header = decode_header(packet);
+    if (bad || !header || header->channel != id_) {
+      bad = true;
+      return;
+    }
+    const auto frames = opener_ ? opener_->open(packet) : std::optional(packet.subspan(kHeaderSize));
+    bad = !frames;
+    if (frames) session.on_packet(now, id_, 0, header->number, header->flags, *frames, packet.size());
+  });
+  return bad ? BytePipe::Status::kBroken : status;
+}
+
+bool PipeChannel::send(Time now, Session& session, BytePipe::Status& status) {
+  status = pipe_.flush();
+  if (pipe_.waiting() || status != BytePipe::Status::kOpen) return false;
+  const MutableBytes space = pipe_.begin();
+  const std::size_t room = BytePipe::kMaxRecord - kSealOverhead;
+  const auto packet = session.poll_packet(now, id_, space.subspan(kHeaderSize, room));
+  if (!packet) {
+    pipe_.finish(0);
+    return false;
+  }
+  encode_header({packet->flags, id_, packet->number}, space);
+  std::size_t size = packet->size + kHeaderSize;
+  if (sealer_) sealer_->seal(space.first(size += kTagSize));
+  pipe_.finish(size);
+  status = pipe_.flush();
+  return true;
+}
+
+}  // namespace mcdtp

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <vector>
+
+#include "common/core/seal.h"
+#include "common/core/session.h"
+#include "common/io/byte_pipe.h"
+#include "common/io/udp_socket.h"
+
+namespace mcdtp {
+
+// One datagram channel: its socket, its keys, the addresses that its paths stand for.
+// Sends trains: packets of one size are sealed behind one another and go in one call.
+class UdpChannel {
+ public:
+  // `paths[i]` is the address of PathId i; further ones are learnt from authenticated packets.
+  UdpChannel(ChannelId id, std::unique_ptr<UdpSocket> socket, const SessionKeys& keys, Role role,
+             std::vector<Endpoint> paths);
+
+  ChannelId id() const { return id_; }
+  UdpSocket& socket() { return *socket_; }
+
+  // Reads once; every packet that opens goes to the session. True: there may be more.
+  bool receive(Time now, ReceiveBatch& batch, Session& session);
+
+  enum class Sent {
+    kNothing,   // the session had nothing for this channel
+    kSome,
+    kBlocked,   // wait until the socket is writable
+    kNoBuffers  // try again in a millisecond
+  };
+  // One train at the most.
+  Sent send(Time now, Session& session);
+  // The rest of a train that was not accepted. kNothing: none is left.
+  Sent resume();
+
+  const Endpoint& address(PathId path) const { return paths_.at(path); }
+  std::uint64_t unopened() const { return unopened_; }
+
+ private:
+  static constexpr std::size_t kTrainBytes = 64 * 1024 - 1024;
+  static constexpr std::size_t kTrainPackets = 64;
+  static constexpr std::size_t kMaxPaths = 4096;
+
+  std::optional<PathId> path_of(const Endpoint& from);
+  // Appends one packet at `end_`; false: there is none.
+  bool append_packet(Time now, Session& session);
+  Sent flush();
+
+  ChannelId id_;
+  std::unique_ptr<UdpSocket> socket_;
+  Sealer sealer_;
+  Opener opener_;
+  std::vector<Endpoint> paths_;
+  std::vector<std::uint8_t> train_;
+  std::size_t begin_ = 0;    // of what is not accepted yet
+  std::size_t end_ = 0;      // of what is sealed
+  std::size_t segment_ = 0;  // size of the packets from begin_ on, the last may be shorter
+  std::size_t count_ = 0;    // packets in the train
+  PathId to_ = 0;
+  // A packet that did not fit the train before it starts the next one.
+  struct Next {
+    std::size_t size;
+    PathId path;
+  };
+  std::optional<Next> next_;
+  std::uint64_t unopened_ = 0;
+};
+
+// One stream channel: the SSH channel (not sealed, ssh does that) or a TCP connection (sealed).
+class PipeChannel {
+ public:
+  // `keys` null: not sealed.
+  PipeChannel(ChannelId id, BytePipe pipe, const SessionKeys* keys, Role role);
+
+  ChannelId id() const { return id_; }
+  BytePipe& pipe() { return pipe_; }
+
+  // Reads once; kBroken also for a packet that does not open or is of another channel.
+  BytePipe::Status receive(Time now, Session& session);
+  // One record, if the pipe takes it. True: one was sent.
+  bool send(Time now, Session& session, BytePipe::Status& status);
+
+ private:
+  ChannelId id_;
+  BytePipe pipe_;
+  std::optional<Sealer> sealer_;
+  std::optional<Opener> opener_;
+};
+
+inline Direction outgoing(Role role) {
+  return role == Role::kClient ? Direction::kClientToServer : Direction::kServerToClient;
+}
+inline Direction incoming(Role role) {
+  return role == Role::kClient ? Direction::kServerToClient : Direction::kClientToServer;
+}
+
+}  // namespace mcdtp

@@ -1,0 +1,153 @@
+#include "common/io/pump.h"
+
+#include <algorithm>
+#include <asio/post.hpp>
+
+namespace mcdtp {
+namespace {
+
+constexpr auto kStderrPause = milliseconds(5);
+
+}  // namespace
+
+// ---- ReadPump ----
+
+ReadPump::ReadPump(Driver& driver, StreamId stream, std::shared_ptr<Descriptor> from, std::function<void()> on_end)
+    : driver_(driver), stream_(stream), from_(std::move(from)), on_end_(std::move(on_end)) {}
+
+void ReadPump::wait() {
+  from_->async_wait_readable([this, alive = std::weak_ptr(alive_)](std::error_code error) {
+    if (!error && !alive.expired() && !ended_) read();
+  });
+}
+
+void ReadPump::read() {
+  for (std::size_t done = 0; done < kBytesPerTurn;) {
+    const MutableBytes room = driver_.streams().write_room(stream_);
+    if (room.empty()) {
+      waits_for_room_ = true;
+      return driver_.kick();
+    }
+    const IoResult result = from_->read(room);
+    if (result.status == IoResult::Status::kWouldBlock) break;
+    if (result.status != IoResult::Status::kBytes) {
+      driver_.streams().finish(stream_);
+      return end();
+    }
+    driver_.streams().wrote(stream_, result.bytes);
+    done += result.bytes;
+    // A pipe that gave less than was asked is most likely empty: asking again would cost a call.
+    if (result.bytes < room.size()) break;
+  }
+  driver_.kick();
+  wait();
+}
+
+void ReadPump::on_writable() {
+  if (ended_ || !waits_for_room_) return;
+  waits_for_room_ = false;
+  read();
+}
+
+void ReadPump::on_stopped() {
+  if (!ended_) end();
+}
+
+void ReadPump::end() {
+  ended_ = true;
+  close();
+  driver_.kick();
+  on_end_();
+}
+
+void ReadPump::close() {
+  if (from_ && from_->is_open()) from_->close();
+}
+
+// ---- sinks ----
+
+IoResult StderrSink::write(std::span<const iovec> buffers) {
+  const iovec& first = buffers.front();
+  return try_write_stderr({static_cast<const std::uint8_t*>(first.iov_base), first.iov_len});
+}
+
+void StderrSink::async_wait_writable(WaitHandler handler) {
+  timer_.expires_after(kStderrPause);
+  timer_.async_wait(std::move(handler));
+}
+
+// ---- WritePump ----
+
+WritePump::WritePump(Driver& driver, StreamId stream, std::unique_ptr<Sink> to, std::function<void(End)> on_end)
+    : driver_(driver), stream_(stream), to_(std::move(to)), on_end_(std::move(on_end)) {}
+
+std::size_t WritePump::gather(std::array<iovec, kBuffers>& buffers) {
+  std::size_t count = 0, skip = 0;
+  for (; count < buffers.size(); ++count) {
+    const Bytes bytes = driver_.streams().readable(stream_, skip);
+    if (bytes.empty()) break;
+    buffers[count] = {const_cast<std::uint8_t*>(bytes.data()), bytes.size()};
+    skip += bytes.size();
+  }
+  return count;
+}
+
+void WritePump::on_readable() {
+  if (ended_ || waiting_) return;
+  for (int writes = 0; writes < kWritesPerTurn; ++writes) {
+    std::array<iovec, kBuffers> buffers;
+    const std::size_t count = gather(buffers);
+    if (count == 0) {
+      if (!driver_.streams().read_to_end(stream_)) return;
+      return end({!driver_.streams().was_reset(stream_), 0});
+    }
+    if (!write_some({buffers.data(), count})) return;
+  }
+  // More is there: the others first.
+  waiting_ = true;
+  asio::post(driver_.io(), [this, alive = std::weak_ptr(alive_)] {
+    if (alive.expired()) return;
+    waiting_ = false;
+    on_readable();
+  });
+}
+
+bool WritePump::write_some(std::span<const iovec> buffers) {
+  const IoResult result = to_->write(buffers);
+  switch (result.status) {
+    case IoResult::Status::kBytes:
+      driver_.streams().consume(stream_, result.bytes);
+      driver_.kick();
+      return true;
+    case IoResult::Status::kWouldBlock: wait(); return false;
+    case IoResult::Status::kEnd: break;
+    case IoResult::Status::kError: break;
+  }
+  driver_.streams().stop(stream_);
+  end({false, result.status == IoResult::Status::kError ? result.error : 0});
+  return false;
+}
+
+void WritePump::wait() {
+  waiting_ = true;
+  to_->async_wait_writable([this, alive = std::weak_ptr(alive_)](std::error_code error) {
+    if (error || alive.expired()) return;
+    waiting_ = false;
+    on_readable();
+  });
+}
+
+void WritePump::stop() {
+  if (ended_) return;
+  driver_.streams().stop(stream_);
+  end({});
+}
+
+void WritePump::end(End how) {
+  ended_ = true;
+  to_->finish();
+  driver_.kick();
+  on_end_(how);
+}
+
+}  // namespace mcdtp

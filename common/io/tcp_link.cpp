@@ -1,0 +1,201 @@
+#include "common/io/tcp_link.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace mcdtp {
+namespace {
+
+// Unsent bytes above which the kernel calls the socket full: reports that wait there are old.
+constexpr int kNotSentLowWater = 16 * 1024;
+constexpr Duration kFirstPause = seconds(1);
+constexpr Duration kMaxPause = seconds(60);
+
+asio::ip::tcp::endpoint to_asio(const Endpoint& endpoint) {
+  asio::ip::tcp::endpoint result;
+  result.resize(endpoint.size());
+  std::copy_n(reinterpret_cast<const std::uint8_t*>(endpoint.data()), endpoint.size(),
+              reinterpret_cast<std::uint8_t*>(result.data()));
+  return result;
+}
+
+// An established connection as a pipe of records.
+BytePipe make_pipe(std::shared_ptr<Descriptor> both) {
+  const int on = 1;
+  const int fd = both->fd();
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kNotSentLowWater, sizeof kNotSentLowWater);
+  return BytePipe(both, both);
+}
+
+}  // namespace
+
+// ---- client ----
+
+TcpConnector::TcpConnector(Driver& driver, std::vector<Endpoint> candidates)
+    : driver_(driver),
+      candidates_(std::move(candidates)),
+      socket_(driver.io()),
+      timer_(driver.io()),
+      pause_(kFirstPause) {}
+
+void TcpConnector::start() {
+  if (!candidates_.empty()) connect();
+}
+
+void TcpConnector::stop() {
+  stopped_ = true;
+  std::error_code ignored;
+  socket_.close(ignored);
+  timer_.cancel();
+}
+
+void TcpConnector::connect() {
+  std::error_code error;
+  socket_.close(error);
+  socket_.async_connect(to_asio(candidates_[next_candidate_]), [this](std::error_code failed) {
+    if (stopped_) return;
+    if (!failed) return connected();
+    next_candidate_ = (next_candidate_ + 1) % candidates_.size();
+    if (next_candidate_ != 0) return connect();
+    retry();
+  });
+}
+
+void TcpConnector::connected() {
+  // Ids are used once; when none is left, the SSH channel goes on alone.
+  if (next_id_ == std::numeric_limits<ChannelId>::max()) return;
+  std::error_code error;
+  const int fd = socket_.release(error);
+  if (!error) driver_.add_link(next_id_++, make_pipe(std::make_shared<Descriptor>(driver_.io(), fd)));
+}
+
+void TcpConnector::retry() {
+  timer_.expires_after(pause_);
+  pause_ = std::min(2 * pause_, kMaxPause);
+  timer_.async_wait([this](std::error_code error) {
+    if (!error && !stopped_) connect();
+  });
+}
+
+void TcpConnector::on_link_end(ChannelId) {
+  if (!stopped_) retry();
+}
+
+// ---- server ----
+
+struct TcpAcceptor::Pending {
+  Pending(asio::io_context& io, int fd) : descriptor(std::make_shared<Descriptor>(io, fd)), timer(io) {}
+
+  std::shared_ptr<Descriptor> descriptor;
+  asio::steady_timer timer;
+  std::array<std::uint8_t, kMaxHello> bytes{};
+  std::size_t size = 0;
+};
+
+TcpAcceptor::TcpAcceptor(Driver& driver, const Endpoint& local)
+    : driver_(driver), local_(local), acceptor_(driver.io()) {}
+
+bool TcpAcceptor::start() {
+  const auto at = to_asio(local_);
+  std::error_code error;
+  acceptor_.open(at.protocol(), error);
+  if (error) return false;
+  acceptor_.set_option(asio::socket_base::reuse_address(true), error);
+  acceptor_.bind(at, error);
+  if (!error) acceptor_.listen(kMaxPending, error);
+  if (error) {
+    acceptor_.close(error);
+    return false;
+  }
+  accept();
+  return true;
+}
+
+void TcpAcceptor::stop() {
+  stopped_ = true;
+  std::error_code ignored;
+  acceptor_.close(ignored);
+  pending_.clear();
+}
+
+void TcpAcceptor::accept() {
+  acceptor_.async_accept([this](std::error_code error, asio::ip::tcp::socket socket) {
+    if (stopped_ || link_ || error == asio::error::operation_aborted) return;
+    // Out of descriptors, or gone already: the next one may do better.
+    const int fd = error ? -1 : socket.release(error);
+    if (!error) {
+      // The newest evicts the oldest: strangers cannot keep the client out by holding connections open.
+      if (pending_.size() >= kMaxPending) drop(pending_.front());
+      pending_.push_back(std::make_shared<Pending>(driver_.io(), fd));
+      await_hello(pending_.back());
+    }
+    accept();
+  });
+}
+
+void TcpAcceptor::await_hello(const std::shared_ptr<Pending>& pending) {
+  pending->timer.expires_after(kHelloPatience);
+  pending->timer.async_wait([this, weak = std::weak_ptr(pending)](std::error_code error) {
+    const auto late = weak.lock();
+    if (!error && late && !stopped_) drop(late);
+  });
+  read_hello(pending);
+}
+
+void TcpAcceptor::read_hello(const std::shared_ptr<Pending>& pending) {
+  pending->descriptor->async_wait_readable([this, weak = std::weak_ptr(pending)](std::error_code error) {
+    const auto waiting = weak.lock();
+    if (error || !waiting || stopped_) return;
+    const IoResult result = waiting->descriptor->read(MutableBytes(waiting->bytes).subspan(waiting->size));
+    if (result.status == IoResult::Status::kWouldBlock) return read_hello(waiting);
+    if (result.status != IoResult::Status::kBytes) return drop(waiting);
+    waiting->size += result.bytes;
+    judge_hello(waiting);
+  });
+}
+
+void TcpAcceptor::judge_hello(const std::shared_ptr<Pending>& pending) {
+  const MutableBytes bytes = MutableBytes(pending->bytes).first(pending->size);
+  const std::size_t prefix = BytePipe::kPrefix;
+  const std::size_t size = bytes.size() < prefix ? 0 : static_cast<std::size_t>(bytes[0] << 8 | bytes[1]);
+  if (bytes.size() >= prefix && size + prefix > kMaxHello) return drop(pending);
+  if (bytes.size() < prefix || bytes.size() < size + prefix) return read_hello(pending);
+  std::array<std::uint8_t, kMaxHello> copy = pending->bytes;
+  const MutableBytes packet = MutableBytes(copy).subspan(prefix, size);
+  const auto header = decode_header(packet);
+  if (!header || header->channel <= newest_) return drop(pending);
+  Opener opener(driver_.keys(), incoming(driver_.role()), header->channel);
+  if (!opener.open(packet)) return drop(pending);
+  adopt(header->channel, bytes, pending->descriptor);
+}
+
+// The client has come: no one else is listened to while its connection lasts.
+void TcpAcceptor::adopt(ChannelId id, Bytes early, std::shared_ptr<Descriptor> descriptor) {
+  newest_ = id;
+  BytePipe pipe = make_pipe(std::move(descriptor));
+  pipe.feed(early);
+  std::error_code ignored;
+  acceptor_.close(ignored);
+  pending_.clear();
+  link_ = id;
+  driver_.add_link(id, std::move(pipe));
+}
+
+void TcpAcceptor::drop(const std::shared_ptr<Pending>& pending) {
+  ++strangers_;
+  pending_.remove(pending);
+}
+
+void TcpAcceptor::on_link_end(ChannelId id) {
+  if (link_ != id) return;
+  link_.reset();
+  if (!stopped_) start();
+}
+
+}  // namespace mcdtp
