@@ -56,6 +56,7 @@ class WindowTuner {
     stream_window_ = wanted;
     return true;
   }
+  std::uint64_t memory() const { return memory_; }
   std::uint64_t stream_window() const { return stream_window_; }
   std::uint64_t session_window() const { return std::min(4 * stream_window_, memory_); }
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "common/core/check.h"
-
 namespace mcdtp {
 
 std::optional<RecvStream::Verdict> RecvStream::refuse(std::uint64_t end) const {
@@ -39,15 +37,19 @@ RecvStream::Outcome RecvStream::on_data(std::uint64_t offset, Bytes data) {
 }
 
 RecvStream::Outcome RecvStream::on_fin(std::uint64_t final_size) {
-  if (final_size < highest_ || (final_size_ && *final_size_ != final_size)) return {Verdict::kAgainstFinalSize, 0};
+  // A FIN that was overtaken by a RESET names the size that the sender then gave up.
+  if (reset_) return {};
+  if (final_size < highest_ || (final_size_ && *final_size_ != final_size))
+    return {Verdict::kAgainstFinalSize, 0};
   final_size_ = final_size;
   return {};
 }
 
 RecvStream::Outcome RecvStream::on_reset(std::uint64_t final_size) {
-  if (final_size < highest_) return {Verdict::kAgainstFinalSize, 0};
+  if (final_size < highest_ || (final_size_ && final_size > *final_size_))
+    return {Verdict::kAgainstFinalSize, 0};
   if (final_size > credit_) return {Verdict::kOverCredit, 0};
-  if (reset_) return {};
+  if (reset_ || all_received()) return {};
   reset_ = true;
   final_size_ = final_size;
   above_.clear();

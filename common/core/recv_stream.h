@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "common/core/check.h"
 #include "common/core/ranges.h"
 #include "common/core/stream_buffer.h"
 #include "common/core/types.h"
@@ -27,7 +28,8 @@ class RecvStream {
   [[nodiscard]] Outcome on_data(std::uint64_t offset, Bytes data);
   // Takes no credit: the end may be known before the bytes that lead there may be sent.
   [[nodiscard]] Outcome on_fin(std::uint64_t final_size);
-  // The sender gave up after `final_size` bytes: nothing more is given out.
+  // The sender gave up after `final_size` bytes: nothing more is given out. Too late, and without effect,
+  // when the whole stream is in.
   [[nodiscard]] Outcome on_reset(std::uint64_t final_size);
 
   // In-order bytes ready now, up to the end of a block; empty if none. Valid until the next call.
@@ -36,7 +38,10 @@ class RecvStream {
   Bytes readable_at(std::size_t skip) const;
   std::uint64_t readable_size() const { return in_order_ - buffer_.base(); }
   // The reader took `size` of them. REQUIRES: size <= readable_size().
-  void consume(std::size_t size) { buffer_.release_below(buffer_.base() + size); }
+  void consume(std::size_t size) {
+    CHECK(size <= readable_size());
+    buffer_.release_below(buffer_.base() + size);
+  }
 
   void raise_credit(std::uint64_t limit) { credit_ = limit > credit_ ? limit : credit_; }
   std::uint64_t credit() const { return credit_; }

@@ -10,6 +10,11 @@ namespace {
 // Bytes that a stream may send before the next one has its turn.
 constexpr std::uint64_t kStreamRun = 16 * 1024;
 
+// A sender that has not sent all up to the end may still need credit, although the end is known.
+bool wants_credit(const RecvStream& recv) {
+  return !recv.final_size() || recv.highest() < *recv.final_size();
+}
+
 }  // namespace
 
 Streams::Streams(Role role, ControlQueue& control, std::deque<StreamNews>& news)
@@ -54,7 +59,7 @@ StreamId Streams::open(std::string target) {
 MutableBytes Streams::write_room(StreamId id) {
   Stream* stream = find(id);
   if (stream == nullptr || !stream->send.writable()) return {};
-  if (stream->send.unsent() >= kWriteAhead) {
+  if (stream->send.unsent() >= kWriteAhead || holds_too_much(*stream)) {
     stream->writer_waits = true;
     return {};
   }
@@ -113,7 +118,11 @@ bool Streams::read_to_end(StreamId id) const {
 }
 
 void Streams::release(StreamId id) {
-  if (Stream* stream = find(id)) stream->released = true;
+  Stream* stream = find(id);
+  if (stream == nullptr) return;
+  if (!stream->recv.all_consumed()) stop(id);
+  stream->released = true;
+  if (stream->send.writable()) return reset(id);
   forget_if_done(id);
 }
 
@@ -174,10 +183,15 @@ std::optional<Streams::Piece> Streams::take_from(std::deque<StreamId>& queue, st
   return Piece{id, *piece};
 }
 
-void Streams::copy(const Piece& piece, MutableBytes out) { streams_.at(piece.stream).send.copy(piece.piece, out); }
+void Streams::copy(const Piece& piece, MutableBytes out) {
+  streams_.at(piece.stream).send.copy(piece.piece, out);
+}
 
 void Streams::covered(const DataRef& ref) {
-  if (Stream* stream = find(ref.stream)) stream->send.covered(ref.offset, ref.size);
+  Stream* stream = find(ref.stream);
+  if (stream == nullptr) return;
+  stream->send.covered(ref.offset, ref.size);
+  tell_writable(ref.stream, *stream);
 }
 
 void Streams::requeue(const DataRef& ref) {
@@ -190,7 +204,7 @@ void Streams::requeue(const DataRef& ref) {
 std::optional<ControlFrame> Streams::renewed(const ControlFrame& frame) {
   if (const auto* credit = std::get_if<StreamCreditFrame>(&frame)) {
     const Stream* stream = find(credit->stream);
-    if (stream == nullptr || stream->recv.final_size()) return std::nullopt;
+    if (stream == nullptr || !wants_credit(stream->recv)) return std::nullopt;
     return StreamCreditFrame{credit->stream, stream->window.limit()};
   }
   if (std::holds_alternative<SessionCreditFrame>(frame)) return SessionCreditFrame{session_window_.limit()};
@@ -198,7 +212,7 @@ std::optional<ControlFrame> Streams::renewed(const ControlFrame& frame) {
 }
 
 void Streams::tell_writable(StreamId id, Stream& stream) {
-  if (!stream.writer_waits || stream.send.unsent() >= kWriteAhead) return;
+  if (!stream.writer_waits || stream.send.unsent() >= kWriteAhead || holds_too_much(stream)) return;
   stream.writer_waits = false;
   news_.push_back({StreamNews::Kind::kWritable, id, {}});
 }
@@ -220,10 +234,14 @@ std::optional<std::string> Streams::absent(StreamId id) const {
 std::optional<std::string> Streams::fault(StreamId id, RecvStream::Verdict verdict) const {
   const std::string name = "stream " + std::to_string(id);
   switch (verdict) {
-    case RecvStream::Verdict::kOverCredit: return name + " went beyond its credit";
-    case RecvStream::Verdict::kAgainstFinalSize: return name + " contradicts its final size";
-    case RecvStream::Verdict::kTooManyHoles: return name + " has too many holes";
-    case RecvStream::Verdict::kTaken: break;
+    case RecvStream::Verdict::kOverCredit:
+      return name + " went beyond its credit";
+    case RecvStream::Verdict::kAgainstFinalSize:
+      return name + " contradicts its final size";
+    case RecvStream::Verdict::kTooManyHoles:
+      return name + " has too many holes";
+    case RecvStream::Verdict::kTaken:
+      break;
   }
   return std::nullopt;
 }
@@ -255,6 +273,7 @@ std::optional<std::string> Streams::on_reset(const ResetFrame& frame) {
   const RecvStream::Outcome outcome = stream->recv.on_reset(frame.final_size);
   if (auto wrong = fault(frame.stream, outcome.verdict)) return wrong;
   session_highest_ += outcome.highest_rose_by;
+  if (session_highest_ > session_window_.limit()) return "the session went beyond its credit";
   session_consumed_ += stream->recv.consumed() - consumed_before;
   renew_credit(frame.stream, *stream);
   after_receive(frame.stream, *stream);
@@ -268,19 +287,21 @@ std::optional<std::string> Streams::on_open(const OpenFrame& frame) {
   if (stream == nullptr || stream->opened) return std::nullopt;
   stream->opened = true;
   news_.push_back({StreamNews::Kind::kOpened, frame.stream, frame.target});
+  if (stream->send.is_reset()) news_.push_back({StreamNews::Kind::kStopped, frame.stream, {}});
   after_receive(frame.stream, *stream);
   return std::nullopt;
 }
 
+// STOP and credit may overtake the OPEN of their stream, and are said once: they make the stream, too.
 void Streams::on_stop(const StopFrame& frame) {
-  Stream* stream = find(frame.stream);
+  Stream* stream = find_or_create(frame.stream);
   if (stream == nullptr || stream->send_done) return;
-  news_.push_back({StreamNews::Kind::kStopped, frame.stream, {}});
+  if (stream->opened) news_.push_back({StreamNews::Kind::kStopped, frame.stream, {}});
   reset(frame.stream);
 }
 
 void Streams::on_stream_credit(const StreamCreditFrame& frame) {
-  Stream* stream = find(frame.stream);
+  Stream* stream = find_or_create(frame.stream);
   if (stream == nullptr) return;
   stream->send.raise_credit(frame.limit);
   queue_fresh(frame.stream, *stream);
@@ -313,12 +334,14 @@ void Streams::after_receive(StreamId id, Stream& stream) {
     consume(id, static_cast<std::size_t>(stream.recv.readable_size()));
     return forget_if_done(id);
   }
-  if (stream.opened && (stream.recv.readable_size() > 0 || stream.recv.all_consumed())) tell_readable(id, stream);
+  if (stream.opened && (stream.recv.readable_size() > 0 || stream.recv.all_consumed()))
+    tell_readable(id, stream);
 }
 
 void Streams::renew_credit(StreamId id, Stream& stream) {
   if (const auto limit = session_window_.renew(session_consumed_)) control_.push(SessionCreditFrame{*limit});
-  if (stream.recv.final_size()) return;
+  if (!wants_credit(stream.recv)) return;
+  stream.window.set_window(tuner_.stream_window());
   if (const auto limit = stream.window.renew(stream.recv.consumed())) {
     stream.recv.raise_credit(*limit);
     control_.push(StreamCreditFrame{id, *limit});
@@ -327,15 +350,18 @@ void Streams::renew_credit(StreamId id, Stream& stream) {
 
 void Streams::grow_windows() {
   session_window_.set_window(tuner_.session_window());
-  for (auto& [id, stream] : streams_) {
-    stream.window.set_window(tuner_.stream_window());
-    renew_credit(id, stream);
-  }
+  for (auto& [id, stream] : streams_) renew_credit(id, stream);
+}
+
+// A peer may grant any credit and report nothing: what we keep for it is bounded all the same.
+bool Streams::holds_too_much(const Stream& stream) const {
+  return stream.send.buffered() >= tuner_.memory() / 2;
 }
 
 void Streams::forget_if_done(StreamId id) {
   const Stream* stream = find(id);
-  if (stream != nullptr && stream->released && stream->send_done && stream->recv.all_consumed()) streams_.erase(id);
+  if (stream != nullptr && stream->released && stream->send_done && stream->recv.all_consumed())
+    streams_.erase(id);
 }
 
 }  // namespace mcdtp

@@ -52,8 +52,9 @@ class Streams {
  public:
   // What a writer may have waiting beyond what can be sent at once, in bytes.
   static constexpr std::uint64_t kWriteAhead = 512 * 1024;
-  // Streams of the peer that may exist at once.
-  static constexpr std::size_t kMaxStreams = 16 * 1024;
+  // Streams that may exist at once: each can hold a block of its buffer for a single byte, and together they
+  // stay within the default memory.
+  static constexpr std::size_t kMaxStreams = kDefaultMemory / StreamBuffer::kBlockSize;
 
   Streams(Role role, ControlQueue& control, std::deque<StreamNews>& news);
 
@@ -73,7 +74,8 @@ class Streams {
   // The peer's side ended here: all was read, or it was given up.
   bool read_to_end(StreamId id) const;
   bool was_reset(StreamId id) const;
-  // The user is done with the stream: it is forgotten once the peer is, too.
+  // The user is done with the stream: it is forgotten once the peer is, too. What is unread is discarded, and
+  // what was not finished is reset.
   void release(StreamId id);
 
   // The sender's side.
@@ -100,6 +102,7 @@ class Streams {
   void on_session_credit(const SessionCreditFrame& frame);
   void on_complete(const CompleteFrame& frame);
 
+  // REQUIRES: bytes >= kMinMemory.
   void set_memory(std::uint64_t bytes) { tuner_.set_memory(bytes); }
   std::size_t count() const { return streams_.size(); }
   // Bytes held for sending, over all streams.
@@ -109,7 +112,8 @@ class Streams {
   Stream* find(StreamId id);
   const Stream* find(StreamId id) const;
   Stream& create(StreamId id);
-  // The stream a frame of the peer is about, made at its first frame; nullptr: it is over, or not the peer's to make.
+  // The stream a frame of the peer is about, made at its first frame; nullptr: it is over, or not the peer's
+  // to make.
   Stream* find_or_create(StreamId id);
   std::uint64_t session_room() const { return session_limit_ - session_sent_; }
   void queue_fresh(StreamId id, Stream& stream);
@@ -119,9 +123,11 @@ class Streams {
   void tell_writable(StreamId id, Stream& stream);
   void after_receive(StreamId id, Stream& stream);
   void renew_credit(StreamId id, Stream& stream);
+  bool holds_too_much(const Stream& stream) const;
   void grow_windows();
   void forget_if_done(StreamId id);
-  // What is wrong with a frame for a stream that does not exist; nullopt: it is over, the frame a late duplicate.
+  // What is wrong with a frame for a stream that does not exist; nullopt: it is over, the frame a late
+  // duplicate.
   std::optional<std::string> absent(StreamId id) const;
   std::optional<std::string> fault(StreamId id, RecvStream::Verdict verdict) const;
 
