@@ -22,6 +22,7 @@ void Channel::probe_soon(Time now) {
 
 Channel::Due Channel::on_timeout(Time now) {
   if (next_probe_ <= now) {
+    if (!proved()) give_up_old_probes(now);
     const auto unproved = paths.unproved();
     to_probe_.assign(unproved.begin(), unproved.end());
     next_probe_ = unproved.empty() ? kNever : now + probe_interval_;
@@ -42,6 +43,16 @@ Time Channel::next_timeout() const {
   return std::min(next, loss.loss_timer());
 }
 
+// Where nothing answers, nothing would ever resolve them, and all sent since would be kept behind them.
+void Channel::give_up_old_probes(Time now) {
+  for (SentPacket& packet : sent.packets()) {
+    if (now - packet.sent_at <= kProbeLife) break;
+    if (packet.state != SentPacket::State::kOutstanding) continue;
+    packet.lost_at = now;
+    sent.resolve(packet, SentPacket::State::kLost);
+  }
+}
+
 std::optional<PathId> Channel::take_probe() {
   if (to_probe_.empty()) return std::nullopt;
   const PathId path = to_probe_.front();
@@ -52,8 +63,7 @@ std::optional<PathId> Channel::take_probe() {
 void Channel::on_sent(Time now, bool asks) {
   last_sent_ = now;
   if (!asks) return;
-  ping_due_ = false;
-  loss.on_sent_asking(now);
+  loss.on_sent_asking(now, sent, std::exchange(ping_due_, false));
 }
 
 void Channel::doubt(Time now) {

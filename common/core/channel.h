@@ -10,12 +10,14 @@
 
 namespace mcdtp {
 
-// One way for packets, in both directions. A datagram channel may lose and reorder and has an address to prove;
-// a stream channel (the SSH channel, a TCP connection) may not, but stalls, and ends.
+// One way for packets, in both directions. A datagram channel may lose and reorder and has an address to
+// prove; a stream channel (the SSH channel, a TCP connection) may not, but stalls, and ends.
 class Channel {
  public:
   static constexpr Duration kFirstProbeInterval = milliseconds(100);
   static constexpr Duration kMaxProbeInterval = seconds(10);
+  // A probe without answer is given up after this.
+  static constexpr Duration kProbeLife = seconds(20);
   // An idle UDP channel says something this often: home routers forget a mapping after 30 s.
   static constexpr Duration kKeepalive = seconds(15);
   // Probe time-outs in a row after which a channel is no longer used until it proves itself again.
@@ -30,6 +32,8 @@ class Channel {
 
   ChannelId id() const { return id_; }
   bool is_datagram() const { return datagram_; }
+  // May carry data, and a packet is not waiting for its report for too long.
+  bool steady() const { return proved() && loss.probes_unanswered() == 0; }
   // A report has covered a packet of ours (on the active path, for datagrams): it may carry data.
   bool proved() const { return datagram_ ? paths.active().has_value() : stream_proved_; }
   // True: it was not proved before.
@@ -67,10 +71,12 @@ class Channel {
   Paths paths;
   std::size_t datagram_size = kMinDatagramSize;  // bytes of UDP payload
   DeliveryRate delivery;  // of a stream channel; datagram channels are measured together
-  bool blocked = false;  // its socket or pipe takes nothing now
+  bool blocked = false;   // its socket or pipe takes nothing now
 
  private:
   Time probe_timer() const { return loss.probe_timer(sent, Receipts::kMaxInterval); }
+
+  void give_up_old_probes(Time now);
 
   ChannelId id_;
   bool datagram_;

@@ -5,7 +5,7 @@
 namespace mcdtp {
 
 void RttEstimator::on_sample(Duration latest) {
-  latest_ = std::max<Duration>(latest, microseconds(1));
+  latest_ = latest;
   if (!has_sample_) {
     has_sample_ = true;
     min_ = smoothed_ = latest_;
@@ -25,7 +25,8 @@ void LossDetector::cover(PacketNumber number, SentPackets& sent, ReportNews& new
     news.covered.push_back(number);
   } else if (packet->state == SentPacket::State::kLost) {
     ++spurious_;
-    const PacketNumber distance = largest_covered_.value_or(number) - std::min(number, largest_covered_.value_or(number));
+    const PacketNumber distance =
+        largest_covered_.value_or(number) - std::min(number, largest_covered_.value_or(number));
     packet_threshold_ = std::clamp(distance + 1, packet_threshold_, kMaxPacketThreshold);
     news.covered_late.push_back(number);
   }
@@ -40,14 +41,17 @@ bool LossDetector::on_report(Time now, const ReportFrame& report, SentPackets& s
   newest_sequence_ = report.sequence;
   const SentPacket* newest = sent.find(largest);
   const bool sample = newest != nullptr && newest->state == SentPacket::State::kOutstanding;
-  if (sample) news.rtt = now - newest->sent_at - report.delay;
+  if (sample) news.rtt = std::max<Duration>(now - newest->sent_at - report.delay, microseconds(1));
   largest_covered_ = std::max(largest, largest_covered_.value_or(0));
   for (const Range& range : report.ranges) {
     if (range.end <= sent.first()) break;
     for (PacketNumber n = std::max(range.begin, sent.first()); n < range.end; ++n) cover(n, sent, news);
   }
   if (sample) rtt_.on_sample(*news.rtt);
-  if (!news.covered.empty()) backoff_ = probes_unanswered_ = 0;
+  if (!news.covered.empty() || !news.covered_late.empty()) {
+    backoff_ = probes_unanswered_ = 0;
+    waiting_since_ = now;
+  }
   return true;
 }
 
@@ -78,8 +82,9 @@ std::vector<PacketNumber> LossDetector::detect_lost(Time now, SentPackets& sent)
 
 Time LossDetector::probe_timer(const SentPackets& sent, Duration report_delay) const {
   if (sent.packets_outstanding() == 0) return kNever;
-  const Duration base = rtt_.smoothed() + std::max<Duration>(4 * rtt_.variation(), milliseconds(1)) + report_delay;
-  return last_asking_at_ + base * (1 << backoff_);
+  const Duration base =
+      rtt_.smoothed() + std::max<Duration>(4 * rtt_.variation(), milliseconds(1)) + report_delay;
+  return waiting_since_ + base * (1 << backoff_);
 }
 
 }  // namespace mcdtp

@@ -12,7 +12,7 @@ class RttEstimator {
  public:
   static constexpr Duration kInitialRtt = milliseconds(333);
 
-  // Without the time that the receiver held the report.
+  // Without the time that the receiver held the report. REQUIRES: latest > 0.
   void on_sample(Duration latest);
 
   bool has_sample() const { return has_sample_; }
@@ -33,11 +33,12 @@ class RttEstimator {
 struct ReportNews {
   std::vector<PacketNumber> covered;       // outstanding until now
   std::vector<PacketNumber> covered_late;  // declared lost before: the loss was spurious
-  std::optional<Duration> rtt;  // a sample, when the largest number was newly covered; without the receiver's delay
+  std::optional<Duration>
+      rtt;  // a sample, when the largest number was newly covered; without the receiver's delay
 };
 
-// Loss verdicts and the probe time-out of one channel (RFC 9002 section 6). The packet threshold grows with the
-// reordering that spurious losses show.
+// Loss verdicts and the probe time-out of one channel (RFC 9002 section 6). The packet threshold grows with
+// the reordering that spurious losses show.
 class LossDetector {
  public:
   static constexpr PacketNumber kInitialPacketThreshold = 3;
@@ -48,13 +49,20 @@ class LossDetector {
   [[nodiscard]] bool on_report(Time now, const ReportFrame& report, SentPackets& sent, ReportNews& news);
   // The packets that are lost by now; they are resolved as such.
   std::vector<PacketNumber> detect_lost(Time now, SentPackets& sent);
-  void on_sent_asking(Time now) { last_asking_at_ = now; }
+  // A packet that asks for a report goes out; `probe`: it answers the last probe time-out.
+  void on_sent_asking(Time now, const SentPackets& sent, bool probe) {
+    if (probe || sent.packets_outstanding() == 0) waiting_since_ = now;
+  }
 
   // When detect_lost() has to run again without a report.
   Time loss_timer() const { return loss_timer_; }
-  // When the channel should be probed. `report_delay`: how long the receiver may hold a report.
+  // When the channel should be probed: counted from the last sign of life, not from the last packet, or a
+  // dead channel would swallow packets without end. `report_delay`: how long the receiver may hold a report.
   Time probe_timer(const SentPackets& sent, Duration report_delay) const;
-  void on_probe_timeout() { backoff_ = backoff_ < kMaxBackoff ? backoff_ + 1 : backoff_; ++probes_unanswered_; }
+  void on_probe_timeout() {
+    backoff_ = backoff_ < kMaxBackoff ? backoff_ + 1 : backoff_;
+    ++probes_unanswered_;
+  }
   // Probe time-outs since a report last covered anything.
   int probes_unanswered() const { return probes_unanswered_; }
 
@@ -71,7 +79,7 @@ class LossDetector {
   std::uint64_t newest_sequence_ = 0;
   PacketNumber packet_threshold_ = kInitialPacketThreshold;
   Time loss_timer_ = kNever;
-  Time last_asking_at_{};
+  Time waiting_since_{};  // the last report that covered anything, else when something became outstanding
   int backoff_ = 0;
   int probes_unanswered_ = 0;
   std::uint64_t spurious_ = 0;

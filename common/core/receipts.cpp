@@ -7,7 +7,8 @@
 namespace mcdtp {
 
 bool Receipts::on_packet(Time now, PacketNumber number) {
-  if (number < floor_ || seen_.add(number, number + 1) == 0) {
+  // A number that no report could name is none.
+  if (number < floor_ || number > kMaxVarint || seen_.add(number, number + 1) == 0) {
     ++duplicates_;
     return false;
   }
@@ -29,7 +30,9 @@ void Receipts::schedule(Time now, bool asks_for_report, bool nothing_left) {
   // At once at the first hole of a new loss episode, then again as often as the sender wishes.
   const bool new_episode = new_gap_ && now - last_gap_report_ >= interval_;
   if (new_episode) last_gap_report_ = now;
-  const Duration wait = new_episode ? Duration{} : nothing_left ? std::min(interval_, kMinInterval) : interval_;
+  const Duration wait = new_episode    ? Duration{}
+                        : nothing_left ? std::min(interval_, kMinInterval)
+                                       : interval_;
   bring_forward(due_, now + wait);
   bring_forward(link_due_, now + 4 * interval_);
 }

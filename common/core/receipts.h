@@ -15,7 +15,8 @@ class Receipts {
   static constexpr Duration kMinInterval = milliseconds(1);
   static constexpr Duration kMaxInterval = milliseconds(50);
 
-  // Whether the number is new; one below the floor never is. The packet must have been authenticated.
+  // Whether the number is new; one below the floor, or over kMaxVarint, never is. The packet must have been
+  // authenticated.
   [[nodiscard]] bool on_packet(Time now, PacketNumber number);
   // What was learnt from the packet last noted: whether it asks for a report, and whether its sender
   // had nothing left to send.
