@@ -11,6 +11,7 @@ class Packetizer {
   explicit Packetizer(MutableBytes room) : out_(room) {}
 
   void ping();
+  // REQUIRES: room_for_report().
   void report(Time now, Channel& channel);
   void floor(Time now, Channel& channel);
   // As many as fit.

@@ -1,6 +1,7 @@
 #include "common/core/paths.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace mcdtp {
 
@@ -11,7 +12,7 @@ Paths::Path* Paths::find(PathId id) {
 
 void Paths::set_candidates(const std::vector<PathId>& candidates) {
   for (const PathId id : candidates) {
-    if (find(id) == nullptr) paths_.push_back({id, true, true, 0, 0});
+    if (find(id) == nullptr) paths_.push_back({id, true, true, false, 0, 0});
   }
 }
 
@@ -27,7 +28,7 @@ bool Paths::on_packet(PathId from, std::size_t bytes, bool highest) {
   if (paths_.size() >= kMaxPaths) {
     std::erase_if(paths_, [&](const Path& p) { return !p.ours && active_ != p.id; });
   }
-  paths_.push_back({from, false, true, bytes, 0});
+  paths_.push_back({from, false, true, false, bytes, 0});
   newest_ = from;
   return true;
 }
@@ -36,6 +37,7 @@ bool Paths::on_covered(PathId id) {
   Path* path = find(id);
   if (path == nullptr || !path->wanted) return false;
   path->wanted = false;
+  path->echoed = true;
   // Our own candidates: the first that answers wins. A far address: the newest.
   if (path->ours && active_) return false;
   active_ = id;
@@ -60,10 +62,12 @@ std::vector<PathId> Paths::unproved() const {
   return ids;
 }
 
-bool Paths::allows(PathId id, std::size_t bytes) const {
-  if (active_ == id) return true;
+std::uint64_t Paths::allowance(PathId id) const {
   const Path* path = find(id);
-  return path != nullptr && (path->ours || path->sent + bytes <= kAmplification * path->received);
+  if (path == nullptr) return 0;
+  if (active_ == id || path->ours || path->echoed) return std::numeric_limits<std::uint64_t>::max();
+  const std::uint64_t most = kAmplification * path->received;
+  return most > path->sent ? most - path->sent : 0;
 }
 
 }  // namespace mcdtp

@@ -7,9 +7,10 @@
 
 namespace mcdtp {
 
-// The far addresses of one datagram channel, each known by a PathId. A path is proved by a report that covers a
-// packet sent on it (that packet is the challenge, the report its echo); data go only on the proved, active one.
-// An unproved address gets at most kAmplification times the bytes that came from it, unless we chose it ourselves.
+// The far addresses of one datagram channel, each known by a PathId. A path is proved by a report that covers
+// a packet sent on it (that packet is the challenge, the report its echo); data go only on the proved, active
+// one. An address that never proved itself gets at most kAmplification times the bytes that came from it,
+// unless we chose it ourselves.
 class Paths {
  public:
   static constexpr std::uint64_t kAmplification = 3;
@@ -29,15 +30,18 @@ class Paths {
   // Where a report may go: the active path, else the newest heard from.
   std::optional<PathId> reply() const { return active_ ? active_ : newest_; }
   std::vector<PathId> unproved() const;
-  bool allows(PathId path, std::size_t bytes) const;
+  // How many bytes may go there now.
+  std::uint64_t allowance(PathId path) const;
 
  private:
   struct Path {
     PathId id = 0;
-    bool ours = false;  // we chose it: no amplification limit
-    bool wanted = true;  // to be probed until proved
+    bool ours = false;    // we chose it: no amplification limit
+    bool wanted = true;   // to be probed until proved
+    bool echoed = false;  // has proved itself once: no amplification limit, or what it got by then would
+                          // forbid the next probe
     std::uint64_t received = 0;
-    std::uint64_t sent = 0;
+    std::uint64_t sent = 0;  // bytes
   };
   static constexpr std::size_t kMaxPaths = 16;
 

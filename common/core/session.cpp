@@ -16,7 +16,7 @@ constexpr Duration kMinUdpPatience = seconds(1);
 
 Session::Session(Time now, SessionConfig config)
     : role_(config.role),
-      memory_(config.memory),
+      memory_(std::max(config.memory, kMinMemory)),
       wished_channels_(config.channels),
       streams_(config.role, control_, news_),
       congestion_(std::move(config.congestion)),
@@ -24,7 +24,8 @@ Session::Session(Time now, SessionConfig config)
   CHECK(wished_channels_ >= 1 && wished_channels_ <= kMaxDatagramChannels && congestion_);
   streams_.set_memory(memory_);
   pacer_.set_rate(now, congestion_->pacing_rate());
-  if (role_ == Role::kClient) control_.push(ExchangeFrame{wished_channels_, std::move(config.ports), memory_});
+  if (role_ == Role::kClient)
+    control_.push(ExchangeFrame{wished_channels_, std::move(config.ports), memory_});
 }
 
 Channel* Session::find(ChannelId id) {
@@ -49,8 +50,8 @@ void Session::add_datagram_channel(Time now, ChannelId id, const std::vector<Pat
 void Session::add_stream_channel(Time now, ChannelId id) {
   CHECK(id >= kSshChannel && !find(id));
   Channel& channel = channels_.try_emplace(id, id, false).first->second;
-  // A TCP connection says who it is at once; SSH has done so.
-  if (id >= kFirstTcpChannel && role_ == Role::kClient) channel.want_ping();
+  // A TCP connection has to prove each direction before it is the control link.
+  if (id >= kFirstTcpChannel) channel.want_ping();
   channel.on_sent(now, false);
 }
 
@@ -111,6 +112,7 @@ std::optional<StreamNews> Session::poll_stream_news() {
 // ---- time ----
 
 void Session::on_timeout(Time now) {
+  if (peer_failed_) return;
   for (auto& [id, channel] : channels_) {
     if (channel.loss.loss_timer() <= now) {
       ReportSample sample;
@@ -127,7 +129,8 @@ void Session::probe_timed_out(Time now, Channel& channel) {
   // The oldest packets are feared lost: their bytes go again, on whichever channel comes first.
   int feared = 2;
   for (SentPacket& packet : channel.sent.packets()) {
-    if (packet.state != SentPacket::State::kOutstanding || packet.requeued_early || packet.cargo.empty()) continue;
+    if (packet.state != SentPacket::State::kOutstanding || packet.requeued_early || packet.cargo.empty())
+      continue;
     requeue(packet);
     if (--feared == 0) break;
   }
@@ -148,7 +151,7 @@ void Session::decide_udp(Time now) {
 bool Session::may_report(const Channel& channel) const {
   if (channel.blocked) return false;
   const auto path = channel.paths.reply();
-  return !channel.is_datagram() || (path && channel.paths.allows(*path, channel.datagram_size));
+  return !channel.is_datagram() || (path && channel.paths.allowance(*path) >= kMinReportSize + kSealOverhead);
 }
 
 Time Session::report_timer() const {
@@ -172,6 +175,7 @@ Time Session::data_timer() const {
 }
 
 Time Session::next_timeout() const {
+  if (peer_failed_) return kNever;
   Time next = std::min(report_timer(), data_timer());
   for (const auto& [id, channel] : channels_) next = std::min(next, channel.next_timeout());
   return udp_decided_ ? next : std::min(next, udp_deadline());

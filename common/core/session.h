@@ -18,9 +18,9 @@ namespace mcdtp {
 
 struct SessionConfig {
   Role role = Role::kClient;
-  std::uint64_t channels = 4;  // datagram channels wished (client) or bound (server), 1 to 64
-  std::vector<std::uint16_t> ports;  // the client's own, for information
-  std::uint64_t memory = kDefaultMemory;  // bytes, both ends take the smaller
+  std::uint64_t channels = 4;             // datagram channels wished (client) or bound (server), 1 to 64
+  std::vector<std::uint16_t> ports;       // the client's own, for information
+  std::uint64_t memory = kDefaultMemory;  // bytes, at least kMinMemory; both ends take the smaller
   std::unique_ptr<CongestionController> congestion;
 };
 
@@ -82,15 +82,16 @@ class Session {
 
   // ---- packets ----
   // `size`: of the whole datagram or record. False: a duplicate, dropped.
-  bool on_packet(Time now, ChannelId channel, PathId from, PacketNumber number, std::uint8_t flags, Bytes frames,
-                 std::size_t size);
+  bool on_packet(Time now, ChannelId channel, PathId from, PacketNumber number, std::uint8_t flags,
+                 Bytes frames, std::size_t size);
   void on_timeout(Time now);
   // `room`: for frames, at least kMinPacketRoom bytes; for a datagram channel packet_room().
   std::optional<OutgoingPacket> poll_packet(Time now, ChannelId channel, MutableBytes room);
   Time next_timeout() const;
   std::optional<SessionEvent> poll_event();
   std::optional<StreamNews> poll_stream_news();
-  static constexpr std::size_t kMinPacketRoom = 256;
+  // The largest control frame, OPEN, has to fit beside what goes before it.
+  static constexpr std::size_t kMinPacketRoom = kMaxTargetSize + 96;
   // Bytes of frames in a datagram of this channel.
   std::size_t packet_room(ChannelId channel) const;
 
@@ -121,6 +122,7 @@ class Session {
   void on_floor(const FloorFrame& floor);
   void on_exchange(Time now, const ExchangeFrame& exchange);
   void on_set(Time now, const SetFrame& set);
+  void agree_on_memory(std::uint64_t theirs);
   void accept(const std::optional<std::string>& fault);
   void close_above(Time now, std::uint64_t count);
 
@@ -136,12 +138,18 @@ class Session {
   void probe_timed_out(Time now, Channel& channel);
 
   // sending
-  std::optional<PathId> choose_path(Channel& channel, bool& probing);
+  struct Heading {
+    PathId path = 0;
+    std::size_t room = 0;  // bytes of frames that may go there, if there is that much
+    bool probing = false;
+  };
+  std::optional<Heading> choose_path(Channel& channel);
   void fill_reports(Time now, Channel& channel, Packetizer& packet);
-  void fill_data(Time now, Channel& channel, Packetizer& packet);
+  void fill_data(Time now, Channel& channel, Packetizer& packet, std::size_t room);
   bool carries_control(const Channel& channel);
-  bool may_send_data(Time now, Channel& channel);
-  bool stream_channel_may_send(const Channel& channel) const;
+  bool may_send_data(Time now, Channel& channel, std::size_t room);
+  bool stream_channel_may_send(const Channel& channel, std::size_t room) const;
+  bool holds_turn(const Channel& channel);
   OutgoingPacket seal_off(Time now, Channel& channel, Packetizer& packet, PathId path);
   void pass_turn();
   void decide_udp(Time now);
@@ -163,10 +171,11 @@ class Session {
   Pacer pacer_;
   std::uint64_t in_flight_ = 0;  // bytes on proved datagram channels
   std::size_t proved_datagram_ = 0;
-  ChannelId turn_ = 0;    // the datagram channel whose turn it is to carry data
-  std::size_t run_ = 0;   // bytes it has carried in this turn
+  ChannelId turn_ = 0;   // the datagram channel whose turn it is to carry data
+  std::size_t run_ = 0;  // bytes it has carried in this turn
   Time started_;
   bool udp_decided_ = false;
+  bool set_seen_ = false;
   bool exit_seen_ = false;
   bool peer_failed_ = false;
   SessionStatistics statistics_;

@@ -6,8 +6,8 @@
 // The receiving half: packets, the frames in them, and what reports say of what we sent.
 namespace mcdtp {
 
-bool Session::on_packet(Time now, ChannelId id, PathId from, PacketNumber number, std::uint8_t flags, Bytes frames,
-                        std::size_t size) {
+bool Session::on_packet(Time now, ChannelId id, PathId from, PacketNumber number, std::uint8_t flags,
+                        Bytes frames, std::size_t size) {
   Channel* channel = find(id);
   if (channel == nullptr || peer_failed_) return false;
   if (!channel->receipts.on_packet(now, number)) {
@@ -20,7 +20,8 @@ bool Session::on_packet(Time now, ChannelId id, PathId from, PacketNumber number
   Reader reader(frames);
   bool asks = false;
   while (const auto frame = read_frame(reader)) {
-    asks = asks || !(std::holds_alternative<ReportFrame>(*frame) || std::holds_alternative<FloorFrame>(*frame));
+    asks =
+        asks || !(std::holds_alternative<ReportFrame>(*frame) || std::holds_alternative<FloorFrame>(*frame));
     on_frame(now, *channel, *frame);
     // A frame may have closed the channel.
     if (peer_failed_ || (channel = find(id)) == nullptr) return true;
@@ -37,7 +38,8 @@ void Session::on_frame(Time now, Channel& channel, const Frame& frame) {
   if (const auto* report = std::get_if<ReportFrame>(&frame)) return on_report(now, *report);
   if (const auto* floor = std::get_if<FloorFrame>(&frame)) return on_floor(*floor);
   if (const auto* credit = std::get_if<StreamCreditFrame>(&frame)) return streams_.on_stream_credit(*credit);
-  if (const auto* credit = std::get_if<SessionCreditFrame>(&frame)) return streams_.on_session_credit(*credit);
+  if (const auto* credit = std::get_if<SessionCreditFrame>(&frame))
+    return streams_.on_session_credit(*credit);
   if (const auto* fin = std::get_if<FinFrame>(&frame)) return accept(streams_.on_fin(*fin));
   if (const auto* reset = std::get_if<ResetFrame>(&frame)) return accept(streams_.on_reset(*reset));
   if (const auto* stop = std::get_if<StopFrame>(&frame)) return streams_.on_stop(*stop);
@@ -62,19 +64,23 @@ void Session::accept(const std::optional<std::string>& fault) {
 void Session::on_exchange(Time now, const ExchangeFrame& exchange) {
   if (role_ != Role::kServer) return accept("the server sent an Exchange");
   wished_channels_ = std::min(wished_channels_, exchange.channels);
-  memory_ = std::clamp(exchange.memory, kMinMemory, memory_);
-  streams_.set_memory(memory_);
+  agree_on_memory(exchange.memory);
   control_.push(SetFrame{wished_channels_, memory_});
   close_above(now, wished_channels_);
 }
 
 void Session::on_set(Time now, const SetFrame& set) {
   if (role_ != Role::kClient) return accept("the client sent a Set");
+  if (std::exchange(set_seen_, true)) return;
   wished_channels_ = std::min(wished_channels_, set.channels);
-  memory_ = std::clamp(set.memory, kMinMemory, memory_);
-  streams_.set_memory(memory_);
+  agree_on_memory(set.memory);
   events_.push_back({SessionEventKind::kSet, 0, wished_channels_, {}});
   close_above(now, wished_channels_);
+}
+
+void Session::agree_on_memory(std::uint64_t theirs) {
+  memory_ = std::max(kMinMemory, std::min(theirs, memory_));
+  streams_.set_memory(memory_);
 }
 
 void Session::on_floor(const FloorFrame& floor) {
@@ -133,7 +139,8 @@ void Session::lose_all(Time now, Channel& channel) {
   }
 }
 
-// What the packet carried is sent again, once. It stays known, so that a late report still releases its bytes.
+// What the packet carried is sent again, once. It stays known, so that a late report still releases its
+// bytes.
 void Session::requeue(SentPacket& packet) {
   if (std::exchange(packet.requeued_early, true)) return;
   if (packet.cargo.data.size > 0) streams_.requeue(packet.cargo.data);

@@ -12,46 +12,53 @@ namespace {
 // A channel keeps its turn for one GSO buffer: trains stay whole, and no channel runs far ahead.
 constexpr std::size_t kRunBytes = 64 * 1024;
 
+// The least that is worth sending to an address, in bytes of frames.
+constexpr std::size_t kMinReplyRoom = kMinReportSize;
+
 }  // namespace
 
 std::optional<OutgoingPacket> Session::poll_packet(Time now, ChannelId id, MutableBytes room) {
   CHECK(room.size() >= kMinPacketRoom);
   Channel* channel = find(id);
   if (channel == nullptr || channel->blocked || peer_failed_) return std::nullopt;
-  bool probing = false;
-  const auto path = choose_path(*channel, probing);
-  if (!path) return std::nullopt;
+  const auto heading = choose_path(*channel);
+  if (!heading) return std::nullopt;
 
+  room = room.first(std::min(room.size(), heading->room));
   Packetizer packet(room);
-  if (probing || channel->ping_due()) packet.ping();
+  if (heading->probing || channel->ping_due()) packet.ping();
   fill_reports(now, *channel, packet);
-  if (!probing) {
+  if (!heading->probing) {
     if (carries_control(*channel)) packet.control(control_);
-    fill_data(now, *channel, packet);
+    fill_data(now, *channel, packet, room.size());
   }
   if (packet.empty()) return std::nullopt;
   if (packet.asks() && channel->floor_due(now)) packet.floor(now, *channel);
-  // A probe shows that the path carries datagrams of full size.
-  if (probing) packet.pad(room.size());
-  return seal_off(now, *channel, packet, *path);
+  // A probe shows that the path carries datagrams of full size, where that much may go.
+  if (heading->probing) packet.pad(room.size());
+  return seal_off(now, *channel, packet, heading->path);
 }
 
 // The path to probe next, else the one in use, else the one to answer on.
-std::optional<PathId> Session::choose_path(Channel& channel, bool& probing) {
-  if (!channel.is_datagram()) return PathId{0};
+std::optional<Session::Heading> Session::choose_path(Channel& channel) {
+  constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
+  if (!channel.is_datagram()) return Heading{0, kUnlimited, false};
+  const auto heading = [&](PathId path, bool probing) -> std::optional<Heading> {
+    const std::uint64_t allowed = channel.paths.allowance(path);
+    if (allowed < kMinReplyRoom + kSealOverhead) return std::nullopt;
+    return Heading{path, allowed - kSealOverhead, probing};
+  };
   while (const auto probe = channel.take_probe()) {
-    if (!channel.paths.allows(*probe, channel.datagram_size)) continue;
-    probing = true;
-    return probe;
+    if (const auto probed = heading(*probe, true)) return probed;
   }
   const auto reply = channel.paths.reply();
-  if (!reply || !channel.paths.allows(*reply, channel.datagram_size)) return std::nullopt;
-  return reply;
+  return reply ? heading(*reply, false) : std::nullopt;
 }
 
 void Session::fill_reports(Time now, Channel& channel, Packetizer& packet) {
   // One that is due, or any news at all when a packet goes anyway.
-  if (channel.receipts.due() <= now || (!packet.empty() && channel.receipts.due() != kNever)) {
+  const bool wanted = channel.receipts.due() <= now || (!packet.empty() && channel.receipts.due() != kNever);
+  if (wanted && packet.room_for_report()) {
     packet.report(now, channel);
     channel.receipts.reported();
   }
@@ -70,39 +77,52 @@ bool Session::carries_control(const Channel& channel) {
   return is_control_link(channel);
 }
 
-void Session::fill_data(Time now, Channel& channel, Packetizer& packet) {
-  if (!may_send_data(now, channel)) return;
+void Session::fill_data(Time now, Channel& channel, Packetizer& packet, std::size_t room) {
+  if (!may_send_data(now, channel, room)) return;
   packet.data(streams_);
   if (!channel.is_datagram() || streams_.has_data()) return;
   if (in_flight_ < congestion_->window()) delivery_.on_application_limited(in_flight_);
 }
 
-bool Session::may_send_data(Time now, Channel& channel) {
+bool Session::may_send_data(Time now, Channel& channel, std::size_t room) {
   if (!streams_.has_data()) return false;
-  if (!channel.is_datagram()) return proved_datagram_ == 0 && stream_channel_may_send(channel);
+  if (!channel.is_datagram()) return proved_datagram_ == 0 && stream_channel_may_send(channel, room);
   if (!channel.proved() || in_flight_ >= congestion_->window()) return false;
   if (!pacer_.may_send(now)) {
     if (run_ > 0) pass_turn();
     return false;
   }
-  if (const Channel* holder = find(turn_); holder == nullptr || !holder->proved() || holder->blocked) pass_turn();
+  return holds_turn(channel);
+}
+
+bool Session::stream_channel_may_send(const Channel& channel, std::size_t room) const {
+  if (const_cast<Session*>(this)->control_link() != &channel) return false;
+  const std::uint64_t window = udp_decided_ ? channel.stream_window() : kStreamChannelWindow;
+  const std::uint64_t held = channel.sent.bytes_outstanding();
+  return held == 0 || held + room <= window;
+}
+
+bool Session::holds_turn(const Channel& channel) {
+  const Channel* holder = find(turn_);
+  if (holder == nullptr || !holder->proved() || holder->blocked || !holder->steady()) pass_turn();
   return channel.id() == turn_;
 }
 
-bool Session::stream_channel_may_send(const Channel& channel) const {
-  if (const_cast<Session*>(this)->control_link() != &channel) return false;
-  const std::uint64_t window = udp_decided_ ? channel.stream_window() : kStreamChannelWindow;
-  return channel.sent.bytes_outstanding() < window;
-}
-
-// The next proved channel that takes packets, by number, round and round.
+// The next proved channel that takes packets, by number, round and round; one that has gone silent only where
+// all have. With no better one the turn stays.
 void Session::pass_turn() {
   run_ = 0;
-  const auto usable = [](const auto& entry) {
-    return entry.second.is_datagram() && entry.second.proved() && !entry.second.blocked;
+  const auto next_after = [&](auto usable) {
+    const auto fits = [&](const auto& entry) {
+      return entry.second.is_datagram() && !entry.second.blocked && usable(entry.second);
+    };
+    auto next = std::find_if(channels_.upper_bound(turn_), channels_.end(), fits);
+    return next != channels_.end() ? next : std::find_if(channels_.begin(), channels_.end(), fits);
   };
-  auto next = std::find_if(channels_.upper_bound(turn_), channels_.end(), usable);
-  if (next == channels_.end()) next = std::find_if(channels_.begin(), channels_.end(), usable);
+  const Channel* holder = find(turn_);
+  auto next = next_after([](const Channel& c) { return c.steady(); });
+  if (next == channels_.end() && holder != nullptr && holder->proved() && !holder->blocked) return;
+  if (next == channels_.end()) next = next_after([](const Channel& c) { return c.proved(); });
   if (next != channels_.end()) turn_ = next->first;
 }
 
@@ -114,7 +134,8 @@ OutgoingPacket Session::seal_off(Time now, Channel& channel, Packetizer& packet,
   sent.state = packet.asks() ? SentPacket::State::kOutstanding : SentPacket::State::kSilent;
   sent.cargo = packet.take_cargo();
   DeliveryRate& delivery = channel.is_datagram() ? delivery_ : channel.delivery;
-  sent.snapshot = delivery.on_sent(now, channel.is_datagram() ? in_flight_ : channel.sent.bytes_outstanding());
+  sent.snapshot =
+      delivery.on_sent(now, channel.is_datagram() ? in_flight_ : channel.sent.bytes_outstanding());
 
   OutgoingPacket out{packet.size(), channel.sent.next(), kCarriesNewBytes, path};
   if (packet.carries_requeued()) out.flags |= kCarriesRequeued;
