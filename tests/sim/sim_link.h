@@ -42,10 +42,12 @@ class Link {
   std::vector<Arrival> carry(Time now, std::size_t udp_payload) {
     const double bits = static_cast<double>(udp_payload + kIpOverhead) * 8;
     ++offered;
-    if (settings.cut || lose() || !police(now, bits)) return drop();
+    if (settings.cut || !police(now, bits)) return drop();
     const double waiting = to_seconds(std::max(free_at_, now) - now) * settings.rate_bps / 8;
     if (waiting + bits / 8 > static_cast<double>(queue())) return drop();
     free_at_ = std::max(free_at_, now) + from_seconds(bits / settings.rate_bps);
+    // A packet lost on the wire has taken the link's time: rate x (1 - loss) is all that comes through.
+    if (lose()) return drop();
     std::vector<Arrival> arrivals{{arrival_time(), chance(settings.corrupt)}};
     if (chance(settings.duplicate)) arrivals.push_back({arrivals[0].at + microseconds(10), false});
     return arrivals;
