@@ -65,6 +65,7 @@ class ClientSession {
   void end_if_done();
   void fail(const std::string& sentence);
   void end(int status);
+  void tell_statistics() const;
   void say(const std::string& line) const;
   void tell(const std::string& line) const;
 
@@ -214,9 +215,16 @@ void ClientSession::fail(const std::string& sentence) {
 
 void ClientSession::end(int status) {
   status_ = status;
+  tell_statistics();
   connector_->stop();
   driver_.stop();
   io_.stop();
+}
+
+void ClientSession::tell_statistics() const {
+  const SessionStatistics& sent = driver_.session().statistics();
+  tell("sent " + std::to_string(sent.packets_sent) + " packets, " + std::to_string(sent.packets_lost) + " lost, " +
+       std::to_string(sent.spurious_losses) + " of them not");
 }
 
 int ClientSession::run() {

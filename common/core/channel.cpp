@@ -86,7 +86,19 @@ void Channel::on_stream_sample(const DeliveryRate::Sample& sample) {
 }
 
 Duration Channel::report_interval() const {
+  // Before a round trip was seen reports are to be dense: they are what is needed most.
+  if (!loss.rtt().has_sample()) return Receipts::kMinInterval;
   return std::clamp<Duration>(loss.rtt().smoothed() / 4, Receipts::kMinInterval, Receipts::kMaxInterval);
+}
+
+bool Channel::floor_due(Time now) const {
+  const Duration wish = report_interval();
+  return now >= next_floor_ || wish < told_interval_ / 2 || wish > told_interval_ * 3 / 2;
+}
+
+void Channel::floor_sent(Time now) {
+  told_interval_ = report_interval();
+  next_floor_ = now + told_interval_;
 }
 
 }  // namespace mcdtp

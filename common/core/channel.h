@@ -58,8 +58,9 @@ class Channel {
 
   // The sender's wish for reports of this channel: a quarter of its RTT.
   Duration report_interval() const;
-  bool floor_due(Time now) const { return now >= next_floor_; }
-  void floor_sent(Time now) { next_floor_ = now + report_interval(); }
+  // A floor goes with data as often as reports come, and at once when the wish has changed by half.
+  bool floor_due(Time now) const;
+  void floor_sent(Time now);
 
   // Of a stream channel: twice its rate x RTT, within the bounds above.
   std::uint64_t stream_window() const;
@@ -88,6 +89,7 @@ class Channel {
   Duration probe_interval_ = kFirstProbeInterval;
   Time last_sent_{};
   Time next_floor_{};
+  Duration told_interval_{};  // the wish that the last floor spoke
 };
 
 }  // namespace mcdtp

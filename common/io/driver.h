@@ -38,6 +38,7 @@ class Driver {
   void remove_udp(ChannelId id);
 
   Session& session() { return session_; }
+  const Session& session() const { return session_; }
   Streams& streams() { return session_.streams(); }
   const SessionKeys& keys() const { return keys_; }
   Role role() const { return role_; }
