@@ -79,6 +79,8 @@ bool Session::carries_control(const Channel& channel) {
 
 void Session::fill_data(Time now, Channel& channel, Packetizer& packet, std::size_t room) {
   if (!may_send_data(now, channel, room)) return;
+  // Before the data, which leave no room.
+  if (channel.floor_due(now)) packet.floor(now, channel);
   packet.data(streams_);
   if (!channel.is_datagram() || streams_.has_data()) return;
   if (in_flight_ < congestion_->window()) delivery_.on_application_limited(in_flight_);
