@@ -5,7 +5,8 @@
 
 namespace mcdtp {
 
-std::unique_ptr<CongestionController> make_congestion(std::string_view name, std::optional<std::uint64_t> rate_bps) {
+std::unique_ptr<CongestionController> make_congestion(std::string_view name,
+                                                      std::optional<std::uint64_t> rate_bps) {
   if (name == "auto") return std::make_unique<CongestionAuto>();
   if (name == "fixed" && rate_bps && *rate_bps > 0) return std::make_unique<CongestionFixed>(*rate_bps);
   return nullptr;

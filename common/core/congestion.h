@@ -8,20 +8,22 @@
 
 namespace mcdtp {
 
-// What a report changed, summed over all that a sender needs to judge a path. All sizes in bytes of datagrams.
+// What a report changed, summed over all that a sender needs to judge a path. All sizes in bytes of
+// datagrams.
 struct ReportSample {
   Time now{};
-  std::uint64_t covered = 0;           // newly covered
-  std::uint64_t lost = 0;              // newly declared lost
-  std::uint64_t in_flight = 0;         // after both
-  std::uint64_t delivered = 0;         // covered ever, this report included
-  std::uint64_t delivered_before = 0;  // `delivered` when the newest packet covered was sent: ends a round
-  double delivery_rate = 0;            // bytes/s over the newest packet's flight; 0: no sample
-  bool application_limited = false;    // the sample says less than the path could carry
-  std::optional<Duration> rtt;         // a sample of the channel's RTT
-  Duration min_rtt{};                  // smallest of the channels in use
-  Duration smoothed_rtt{};             // mean of the channels in use
-  Duration report_interval{};          // how long a receiver may hold a report
+  std::uint64_t covered = 0;         // newly covered
+  std::uint64_t lost = 0;            // newly declared lost
+  std::uint64_t quiet_covered = 0;   // of `covered`: sent while quiet()
+  std::uint64_t quiet_lost = 0;      // of `lost`: sent while quiet()
+  std::uint64_t in_flight = 0;       // after all of it
+  std::uint64_t sent = 0;            // ever, until now
+  std::uint64_t newest_covered = 0;  // `sent` up to the newest packet covered: ends a round; 0: none
+  double rate = 0;                   // bytes/s that the path took of late, lost or not; 0: no sample
+  bool application_limited = false;  // the rate says less than the path could carry
+  std::optional<Duration> rtt;       // a sample of the channel's RTT
+  Duration smoothed_rtt{};           // of the channel
+  Duration report_interval{};        // how long a receiver may hold a report
 };
 
 // Decides how fast and how much: the one object for all datagram channels of a session. Knows no packets.
@@ -36,10 +38,13 @@ class CongestionController {
   virtual double pacing_rate() const = 0;
   // Bytes that may be in flight.
   virtual std::uint64_t window() const = 0;
+  // Less is sent now than the path is known to carry: what is lost of it, the path loses by itself.
+  virtual bool quiet() const { return false; }
 };
 
 // `auto`, or `fixed` with a rate in bit/s of payload; nullptr: no such name, or no rate.
-std::unique_ptr<CongestionController> make_congestion(std::string_view name, std::optional<std::uint64_t> rate_bps);
+std::unique_ptr<CongestionController> make_congestion(std::string_view name,
+                                                      std::optional<std::uint64_t> rate_bps);
 
 inline constexpr std::uint64_t kInitialWindow = 32 * 1200;
 inline constexpr std::uint64_t kMinWindow = 4 * 1200;

@@ -1,79 +1,197 @@
 #include "common/core/congestion_auto.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace mcdtp {
 namespace {
 
+// 4 ln 2: doubles the rate each round trip when samples span one (draft-ietf-ccwg-bbr, "Startup").
 constexpr double kStartupGain = 2.77;
 constexpr double kStartupGrowth = 1.25;
 constexpr int kFlatRounds = 3;
+constexpr double kDrainGain = 0.5;
+constexpr int kMaxDrainRounds = 4;
+// A little more than the first stake, so that what queue is left shrinks from cycle to cycle.
+constexpr double kDownGain = 0.7;
+constexpr double kFirstStake = 0.25;
+constexpr int kLevelRounds = 6;
+constexpr double kWindowGain = 2;
+
 constexpr double kInitialRate = static_cast<double>(kInitialWindow) / 0.1;  // bytes/s
-// One round up, one down, the rest level.
-constexpr std::array<double, 8> kCruiseGains = {1.25, 0.75, 1, 1, 1, 1, 1, 1};
-constexpr Duration kMinRttLife = seconds(10);
+constexpr double kMinRate = kMinWindow;                                     // bytes/s
+constexpr double kMaxRate = 1e11;                                           // bytes/s
+constexpr Duration kUnknownRtt = milliseconds(100);
+// Shorter waits than this are the hosts' doing, not a queue.
+constexpr Duration kMinQueue = milliseconds(2);
+constexpr double kQuietMemory = 1.2e6;  // bytes of quiet packets that p0 rests on
+constexpr double kBreakerLoss = 0.3;
+constexpr int kBreakerRounds = 3;
 
 }  // namespace
 
-double CongestionAuto::bandwidth() const { return *std::max_element(rates_.begin(), rates_.end()); }
+CongestionAuto::CongestionAuto() : stake_(kFirstStake) { recent_rtts_.fill(Duration{}); }
 
-double CongestionAuto::path_loss() const {
-  return std::min(kMaxPathLoss, *std::min_element(losses_.begin(), losses_.end()));
-}
-
-double CongestionAuto::gain() const {
-  if (phase_ == Phase::kStartup) return kStartupGain;
-  if (phase_ == Phase::kDrain) return 0.5;
-  return kCruiseGains[rounds_ % kCruiseGains.size()];
-}
+// ---- what it decides ----
 
 double CongestionAuto::pacing_rate() const {
-  return std::max(kInitialRate / 8, gain() * std::max(bandwidth(), rounds_ < 2 ? kInitialRate : 0) / (1 - path_loss()));
+  const bool knows_nothing = phase_ == Phase::kStartup && rounds_ < 2;
+  return std::max(kMinRate, gain() * std::max(rate(), knows_nothing ? kInitialRate : 0.0));
 }
 
 std::uint64_t CongestionAuto::window() const {
-  const double round = to_seconds(min_rtt_ + report_interval_);
-  const double bytes = 2 * std::max(1.0, gain()) * bandwidth() * round / (1 - path_loss());
-  return std::max(rounds_ < 2 ? kInitialWindow : kMinWindow, static_cast<std::uint64_t>(bytes));
+  const double bytes = std::max(kWindowGain, gain()) * rate() * round_seconds();
+  return std::max(phase_ == Phase::kStartup ? kInitialWindow : kMinWindow, static_cast<std::uint64_t>(bytes));
 }
 
+double CongestionAuto::gain() const {
+  switch (phase_) {
+    case Phase::kStartup:
+      return kStartupGain;
+    case Phase::kDrain:
+      return kDrainGain;
+    case Phase::kUp:
+      return 1 + stake_;
+    case Phase::kDown:
+      return kDownGain;
+    case Phase::kLevel:
+      break;
+  }
+  return 1;
+}
+
+double CongestionAuto::rate() const { return *std::max_element(rates_.begin(), rates_.end()); }
+
+double CongestionAuto::path_loss() const {
+  const double total = quiet_covered_ + quiet_lost_;
+  return total > 0 ? std::min(kMaxPathLoss, quiet_lost_ / total) : 0;
+}
+
+double CongestionAuto::round_rate() const {
+  return round_.rate * std::min(1.0, (1 - round_.loss()) / (1 - path_loss() - kLossMargin));
+}
+
+double CongestionAuto::round_seconds() const {
+  return to_seconds((min_rtt() == kNone ? kUnknownRtt : min_rtt()) + report_interval_);
+}
+
+bool CongestionAuto::is_queue(Duration rtt) const {
+  return rtt != kNone && rtt - min_rtt() > std::max<Duration>(min_rtt() / 8, kMinQueue);
+}
+
+Duration CongestionAuto::recent_rtt() const {
+  return *std::min_element(recent_rtts_.begin(), recent_rtts_.end());
+}
+
+// ---- what it learns ----
+
 void CongestionAuto::on_report(const ReportSample& sample) {
-  round_covered_ += static_cast<double>(sample.covered);
-  round_lost_ += static_cast<double>(sample.lost);
   report_interval_ = sample.report_interval;
-  if (sample.rtt && (!have_rtt_ || *sample.rtt <= min_rtt_ || sample.now - min_rtt_at_ > kMinRttLife)) {
-    have_rtt_ = true;
-    min_rtt_ = *sample.rtt;
-    min_rtt_at_ = sample.now;
+  if (sample.rtt) note_rtt(sample.now, *sample.rtt);
+  note_quiet(sample);
+  round_.covered += static_cast<double>(sample.covered);
+  round_.lost += static_cast<double>(sample.lost);
+  if (!sample.application_limited || sample.rate > rate()) {
+    round_.limited = round_.limited && sample.rate == 0;
+    round_.rate = std::max(round_.rate, std::min(sample.rate, kMaxRate));
+    rates_[rounds_ % kRateRounds] = round_rate();
   }
-  double& rate = rates_[rounds_ % kRateRounds];
-  if (!sample.application_limited || sample.delivery_rate > bandwidth()) rate = std::max(rate, sample.delivery_rate);
-  if (phase_ == Phase::kDrain) {
-    if (static_cast<double>(sample.in_flight) <= bandwidth() * to_seconds(min_rtt_ + report_interval_)) {
-      phase_ = Phase::kCruise;
-    }
+  if (phase_ == Phase::kStartup && is_queue(recent_rtt())) enter(Phase::kDrain);
+  if (phase_ == Phase::kDrain && static_cast<double>(sample.in_flight) <= rate() * round_seconds())
+    enter(Phase::kLevel);
+  if (sample.newest_covered >= round_ends_at_) end_round(sample);
+}
+
+void CongestionAuto::note_rtt(Time now, Duration rtt) {
+  if (now - half_life_began_ > kMinRttLife / 2) {
+    min_rtt_ = {kNone, min_rtt_[0]};
+    half_life_began_ = now;
   }
-  if (sample.delivered_before >= round_ends_at_) end_round(sample);
+  min_rtt_[0] = std::min(min_rtt_[0], rtt);
+  round_.rtt = std::min(round_.rtt, rtt);
+  recent_rtts_[next_rtt_++ % kRecentRtts] = rtt;
+}
+
+void CongestionAuto::note_quiet(const ReportSample& sample) {
+  if (sample.quiet_covered + sample.quiet_lost == 0) return;
+  quiet_covered_ += static_cast<double>(sample.quiet_covered);
+  quiet_lost_ += static_cast<double>(sample.quiet_lost);
+  const double fade = std::min(1.0, kQuietMemory / (quiet_covered_ + quiet_lost_));
+  quiet_covered_ *= fade;
+  quiet_lost_ *= fade;
 }
 
 void CongestionAuto::end_round(const ReportSample& sample) {
-  round_ends_at_ = sample.delivered;
-  const double sent = round_covered_ + round_lost_;
-  if (sent > 0) loss_ += (round_lost_ / sent - loss_) / 4;
-  round_covered_ = round_lost_ = 0;
-  if (phase_ == Phase::kStartup && !sample.application_limited) judge_startup();
-  ++rounds_;
-  losses_[rounds_ % kLossRounds] = loss_;
-  if (!sample.application_limited) rates_[rounds_ % kRateRounds] = 0;
+  round_ends_at_ = sample.sent + 1;
+  const double rate_now = round_rate();
+  const bool queue_stands = is_queue(round_.rtt);
+  loss_ += (round_.loss() - loss_) / 4;
+  trip_breaker();
+  if (!round_.limited) {
+    const bool congested = loss_ > path_loss() + kLossMargin && rate_now < 0.9 * rate();
+    if (phase_ != Phase::kStartup && (queue_stands || congested)) forget_older();
+    choose_phase(queue_stands, rate_now);
+    rates_[++rounds_ % kRateRounds] = 0;
+  }
+  round_ = {};
 }
 
-void CongestionAuto::judge_startup() {
-  if (bandwidth() >= full_rate_ * kStartupGrowth) {
-    full_rate_ = bandwidth();
-    flat_rounds_ = 0;
-  } else if (++flat_rounds_ >= kFlatRounds) {
-    phase_ = Phase::kDrain;
+void CongestionAuto::choose_phase(bool queue_stands, double rate_now) {
+  ++rounds_in_phase_;
+  switch (phase_) {
+    case Phase::kStartup:
+      return judge_startup(rate_now);
+    case Phase::kDrain:
+      return rounds_in_phase_ >= kMaxDrainRounds ? enter(Phase::kLevel) : void();
+    case Phase::kUp:
+      return enter(Phase::kDown);
+    case Phase::kDown:
+      return judge_probe(queue_stands);
+    case Phase::kLevel:
+      break;
   }
+  if (rounds_in_phase_ >= kLevelRounds) {
+    full_rate_ = rate();
+    return enter(Phase::kUp);
+  }
+  if (queue_stands && !std::exchange(drained_, true)) enter(Phase::kDown);
+}
+
+void CongestionAuto::judge_startup(double rate_now) {
+  if (rate_now >= full_rate_ * kStartupGrowth) {
+    full_rate_ = rate_now;
+    flat_rounds_ = 0;
+    return;
+  }
+  const bool overflows = round_.loss() > loss_ + 0.1;
+  if (++flat_rounds_ >= kFlatRounds || overflows) enter(Phase::kDrain);
+}
+
+// The rates seen while kDown was sent are those of kUp.
+void CongestionAuto::judge_probe(bool queue_stands) {
+  const bool paid = !queue_stands && full_rate_ > 0 && rate() > full_rate_ * (1 + stake_ / 2);
+  stake_ = paid ? std::min(2 * stake_, kStartupGain - 1) : kFirstStake;
+  full_rate_ = rate();
+  enter(paid ? Phase::kUp : Phase::kLevel);
+}
+
+void CongestionAuto::enter(Phase phase) {
+  if (phase == Phase::kUp) drained_ = false;
+  phase_ = phase;
+  rounds_in_phase_ = 0;
+}
+
+// More loss than any path worth using has: whatever the model says, less is sent.
+void CongestionAuto::trip_breaker() {
+  lossy_rounds_ = round_.loss() > kBreakerLoss ? lossy_rounds_ + 1 : 0;
+  if (lossy_rounds_ < kBreakerRounds) return;
+  lossy_rounds_ = 0;
+  on_silence({});
+}
+
+// All but this round and the one before.
+void CongestionAuto::forget_older() {
+  for (std::size_t age = 2; age < kRateRounds; ++age) rates_[(rounds_ + kRateRounds - age) % kRateRounds] = 0;
 }
 
 void CongestionAuto::on_silence(Time) {

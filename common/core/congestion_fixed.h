@@ -22,9 +22,9 @@ class CongestionFixed : public CongestionController {
  private:
   static constexpr double kDatagramPerPayload = 1200.0 / 1165.0;
 
-  double rate_;            // bytes/s
-  double ack_rate_ = 1;    // kMinAckRate to 1
-  double covered_ = 0;     // bytes, fading over kMemory
+  double rate_;          // bytes/s
+  double ack_rate_ = 1;  // kMinAckRate to 1
+  double covered_ = 0;   // bytes, fading over kMemory
   double lost_ = 0;
   Time last_{};
   Duration round_ = milliseconds(100);  // RTT and the wait for a report

@@ -6,56 +6,55 @@
 
 namespace mcdtp {
 
-// How fast a set of channels delivers, measured over the flight of a packet
-// (draft-ietf-ccwg-bbr, "Delivery Rate Samples").
+// How fast the path takes what is sent, over all channels that share this object.
+// Between two packets P and Q that arrived, everything sent between them has arrived too, or was lost on the
+// way:
+//   rate = bytes sent after P up to Q / max(time between their sendings, time between their arrivals)
+// Bytes lost count as taken: a link that loses at random has carried them; who judges loss takes them off
+// again. No report's timing is in it, so the samples do not jump when reports of many channels come in a
+// cluster; a sample never says more than was sent, nor more than a full bottleneck let through.
 class DeliveryRate {
  public:
-  // What to keep with a packet sent now. `in_flight`: bytes in flight before it.
-  DeliverySnapshot on_sent(Time now, std::uint64_t in_flight) {
-    if (in_flight == 0) first_sent_at_ = delivered_at_ = now;
-    return {delivered_, delivered_at_, first_sent_at_, delivered_ < limited_until_};
+  // Trains that meet a tiny round trip look faster than the path is.
+  static constexpr Duration kMinSpan = milliseconds(1);
+
+  // What to keep with a packet of `size` bytes sent now. `in_flight`: bytes in flight before it; `rtt`: of
+  // its channel.
+  DeliverySnapshot on_sent(Time now, std::size_t size, std::uint64_t in_flight, Duration rtt) {
+    // Silence is not the path's fault: as if a packet sent now had arrived as early as any.
+    if (in_flight == 0) arrived_ = {sent_, now, now + rtt};
+    sent_ += size;
+    return {sent_, arrived_, arrived_.sent < limited_until_};
   }
 
-  // The sender has nothing to send although it may: samples of what is in flight say too little.
-  void on_application_limited(std::uint64_t in_flight) { limited_until_ = delivered_ + in_flight + 1; }
-
-  void on_covered(Time now, const SentPacket& packet) {
-    delivered_ += packet.size;
-    delivered_at_ = now;
-    if (have_newest_ && packet.sent_at < newest_sent_at_) return;
-    have_newest_ = true;
-    newest_ = packet.snapshot;
-    newest_sent_at_ = packet.sent_at;
-  }
+  // The packet about to be sent takes the last there is to send: no span across this point says what the path
+  // can do.
+  void on_application_limited() { limited_until_ = sent_ + 1; }
 
   struct Sample {
-    double rate = 0;  // bytes/s; 0: none
-    std::uint64_t delivered_before = 0;
+    double rate = 0;         // bytes/s; 0: none
+    std::uint64_t sent = 0;  // bytes sent up to this packet
     bool application_limited = true;
   };
-  // Over all that was covered since the last call.
-  Sample take_sample() {
-    if (!have_newest_) return {};
-    have_newest_ = false;
-    const Duration flight = std::max(newest_sent_at_ - newest_.first_sent_at, delivered_at_ - newest_.delivered_at);
-    first_sent_at_ = newest_sent_at_;
-    Sample sample{0, newest_.delivered, newest_.application_limited};
-    // Trains that meet a tiny round trip look faster than the path is.
-    const Duration interval = std::max<Duration>(flight, milliseconds(1));
-    sample.rate = static_cast<double>(delivered_ - newest_.delivered) / to_seconds(interval);
-    return sample;
+  // The newest packet that a report covers; `rtt`: from its sending to its arrival there and the report's way
+  // back.
+  Sample on_arrived(const SentPacket& packet, Duration rtt) {
+    const DeliverySnapshot& snapshot = packet.snapshot;
+    const ArrivalMark mark{snapshot.sent, packet.sent_at, packet.sent_at + rtt};
+    if (mark.sent > arrived_.sent) arrived_ = mark;
+    const Duration span = std::max({Duration(kMinSpan), mark.sent_at - snapshot.arrived.sent_at,
+                                    mark.arrived_at - snapshot.arrived.arrived_at});
+    const auto bytes = static_cast<double>(mark.sent - snapshot.arrived.sent);
+    return {bytes / to_seconds(span), mark.sent, snapshot.application_limited};
   }
 
-  std::uint64_t delivered() const { return delivered_; }
+  // Bytes sent, ever.
+  std::uint64_t sent() const { return sent_; }
 
  private:
-  std::uint64_t delivered_ = 0;  // bytes covered, ever
-  Time delivered_at_{};
-  Time first_sent_at_{};
+  std::uint64_t sent_ = 0;
+  ArrivalMark arrived_;  // the newest packet that arrived
   std::uint64_t limited_until_ = 0;
-  bool have_newest_ = false;
-  DeliverySnapshot newest_;
-  Time newest_sent_at_{};
 };
 
 }  // namespace mcdtp

@@ -33,12 +33,20 @@ struct Cargo {
   Rest& more() { return *(rest ? rest : rest = std::make_unique<Rest>()); }
 };
 
-// Where delivery stood when a packet was sent: the rate sample of draft-ietf-ccwg-bbr, "per-packet state".
+// A packet that arrived: when it was sent, when it arrived (by our clock, the way back included), and how much was
+// sent up to it, on all channels, in bytes.
+struct ArrivalMark {
+  std::uint64_t sent = 0;
+  Time sent_at{};
+  Time arrived_at{};
+};
+
+// Where delivery stood when a packet was sent, see DeliveryRate.
 struct DeliverySnapshot {
-  std::uint64_t delivered = 0;  // bytes
-  Time delivered_at{};
-  Time first_sent_at{};
+  std::uint64_t sent = 0;  // bytes sent on all channels, this packet included
+  ArrivalMark arrived;     // the newest packet known to have arrived
   bool application_limited = false;
+  bool quiet = false;  // sent while the congestion controller was quiet()
 };
 
 struct SentPacket {

@@ -133,6 +133,7 @@ class Session {
   void requeue(SentPacket& packet);
   void on_proved(Time now, Channel& channel);
   void doubt(Time now, Channel& channel);
+  void take_rate(Channel& channel, const SentPacket& newest, ReportSample& sample);
   void feed_congestion(Time now, const Channel& channel, ReportSample& sample);
   void count_in_flight();
   void probe_timed_out(Time now, Channel& channel);

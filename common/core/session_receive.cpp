@@ -96,9 +96,11 @@ void Session::on_report(Time now, const ReportFrame& report) {
   }
   ReportSample sample;
   sample.rtt = news.rtt;
+  if (news.rtt) take_rate(*channel, *channel->sent.find(report.ranges.front().end - 1), sample);
   for (const PacketNumber number : news.covered) {
     SentPacket& packet = *channel->sent.find(number);
     sample.covered += packet.size;
+    if (packet.snapshot.quiet) sample.quiet_covered += packet.size;
     cover(now, *channel, packet);
   }
   for (const PacketNumber number : news.covered_late) cover(now, *channel, *channel->sent.find(number));
@@ -109,8 +111,6 @@ void Session::on_report(Time now, const ReportFrame& report) {
 }
 
 void Session::cover(Time now, Channel& channel, SentPacket& packet) {
-  DeliveryRate& delivery = channel.is_datagram() ? delivery_ : channel.delivery;
-  delivery.on_covered(now, packet);
   const Cargo cargo = std::exchange(packet.cargo, {});
   if (cargo.data.size > 0) streams_.covered(cargo.data);
   if (cargo.rest) {
@@ -125,6 +125,7 @@ void Session::lose(Time now, Channel& channel, ReportSample& sample) {
   for (const PacketNumber number : channel.loss.detect_lost(now, channel.sent)) {
     SentPacket& packet = *channel.sent.find(number);
     sample.lost += packet.size;
+    if (packet.snapshot.quiet) sample.quiet_lost += packet.size;
     ++statistics_.packets_lost;
     requeue(packet);
   }
@@ -151,21 +152,21 @@ void Session::requeue(SentPacket& packet) {
   }
 }
 
+// `newest`: the newest packet that the report covers, which gave the sample its RTT.
+void Session::take_rate(Channel& channel, const SentPacket& newest, ReportSample& sample) {
+  if (!channel.is_datagram()) return channel.on_stream_sample(channel.delivery.on_arrived(newest, *sample.rtt));
+  const DeliveryRate::Sample rate = delivery_.on_arrived(newest, *sample.rtt);
+  sample.newest_covered = rate.sent;
+  sample.rate = rate.rate;
+  sample.application_limited = rate.application_limited;
+}
+
 void Session::feed_congestion(Time now, const Channel& channel, ReportSample& sample) {
   count_in_flight();
-  if (!channel.is_datagram()) {
-    Channel& stream_channel = *find(channel.id());
-    return stream_channel.on_stream_sample(stream_channel.delivery.take_sample());
-  }
-  const DeliveryRate::Sample rate = delivery_.take_sample();
-  if (sample.covered == 0 && sample.lost == 0) return;
+  if (!channel.is_datagram() || (sample.covered == 0 && sample.lost == 0)) return;
   sample.now = now;
   sample.in_flight = in_flight_;
-  sample.delivered = delivery_.delivered();
-  sample.delivered_before = rate.delivered_before;
-  sample.delivery_rate = rate.rate;
-  sample.application_limited = rate.application_limited;
-  sample.min_rtt = channel.loss.rtt().min();
+  sample.sent = delivery_.sent();
   sample.smoothed_rtt = channel.loss.rtt().smoothed();
   sample.report_interval = channel.report_interval();
   congestion_->on_report(sample);

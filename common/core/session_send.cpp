@@ -83,7 +83,7 @@ void Session::fill_data(Time now, Channel& channel, Packetizer& packet, std::siz
   if (channel.floor_due(now)) packet.floor(now, channel);
   packet.data(streams_);
   if (!channel.is_datagram() || streams_.has_data()) return;
-  if (in_flight_ < congestion_->window()) delivery_.on_application_limited(in_flight_);
+  if (in_flight_ < congestion_->window()) delivery_.on_application_limited();
 }
 
 bool Session::may_send_data(Time now, Channel& channel, std::size_t room) {
@@ -136,8 +136,9 @@ OutgoingPacket Session::seal_off(Time now, Channel& channel, Packetizer& packet,
   sent.state = packet.asks() ? SentPacket::State::kOutstanding : SentPacket::State::kSilent;
   sent.cargo = packet.take_cargo();
   DeliveryRate& delivery = channel.is_datagram() ? delivery_ : channel.delivery;
-  sent.snapshot =
-      delivery.on_sent(now, channel.is_datagram() ? in_flight_ : channel.sent.bytes_outstanding());
+  sent.snapshot = delivery.on_sent(now, sent.size, channel.is_datagram() ? in_flight_ : channel.sent.bytes_outstanding(),
+                                   channel.loss.rtt().min());
+  sent.snapshot.quiet = congestion_->quiet();
 
   OutgoingPacket out{packet.size(), channel.sent.next(), kCarriesNewBytes, path};
   if (packet.carries_requeued()) out.flags |= kCarriesRequeued;
