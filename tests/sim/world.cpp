@@ -1,5 +1,7 @@
 #include "tests/sim/world.h"
 
+#include <gtest/gtest.h>
+
 #include <cstdlib>
 #include <iostream>
 #include <tuple>
@@ -8,6 +10,8 @@ namespace mcdtp::sim {
 namespace {
 
 constexpr std::size_t kMaxRecordFrames = 16 * 1024;
+// Timers of one instant. Each lets go a train at most; more than these are a loop that does nothing.
+constexpr unsigned kMostWakesAtOnce = 10'000;
 
 std::uint8_t pattern(StreamId id, std::uint64_t offset) {
   return static_cast<std::uint8_t>((offset * 0x9e3779b97f4a7c15ULL + id * 31) >> 32);
@@ -43,7 +47,8 @@ Host::Host(World& world, Role role, const WorldSettings& settings, const Session
     : world_(world), role_(role), keys_(keys), session_(Time{}, session_config(role, settings)) {
   session_.add_stream_channel(Time{}, kSshChannel);
   for (ChannelId id = 0; id < settings.channels; ++id) {
-    const std::vector<PathId> candidates = role == Role::kClient && id == 0 ? std::vector<PathId>{0} : std::vector<PathId>{};
+    const std::vector<PathId> candidates =
+        role == Role::kClient && id == 0 ? std::vector<PathId>{0} : std::vector<PathId>{};
     session_.add_datagram_channel(Time{}, id, candidates);
   }
 }
@@ -53,14 +58,40 @@ Host::Ends& Host::ends(ChannelId id) {
   const auto in = role_ == Role::kClient ? Direction::kServerToClient : Direction::kClientToServer;
   const auto it = ends_.find(id);
   if (it != ends_.end()) return it->second;
-  return ends_.emplace(std::piecewise_construct, std::forward_as_tuple(id),
-                       std::forward_as_tuple(Ends{Sealer(keys_, out, id), Opener(keys_, in, id)}))
+  return ends_
+      .emplace(std::piecewise_construct, std::forward_as_tuple(id),
+               std::forward_as_tuple(Ends{Sealer(keys_, out, id), Opener(keys_, in, id)}))
       .first->second;
 }
 
-void Host::send(StreamId id, std::uint64_t size) {
-  writing_[id].left += size;
+void Host::wake_soon() {
   world_.at(world_.now().time_since_epoch(), [this] { wake(); });
+}
+
+void Host::write(StreamId id, std::uint64_t size) {
+  writing_[id].left += size;
+  wake_soon();
+}
+
+void Host::finish(StreamId id) {
+  writing_[id].finish_wanted = true;
+  wake_soon();
+}
+
+StreamId Host::open(const std::string& target) {
+  wake_soon();
+  return session_.streams().open(target);
+}
+
+void Host::reset(StreamId id) {
+  session_.streams().reset(id);
+  writing_.erase(id);
+  wake_soon();
+}
+
+void Host::stop(StreamId id) {
+  session_.streams().stop(id);
+  wake_soon();
 }
 
 void Host::pause_reading(StreamId id, bool paused) {
@@ -85,6 +116,13 @@ bool Host::has_event(SessionEventKind kind) const {
   return std::any_of(events.begin(), events.end(), [&](const SessionEvent& e) { return e.kind == kind; });
 }
 
+std::optional<Time> Host::time_of(SessionEventKind kind) const {
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if (events[i].kind == kind) return event_times_[i];
+  }
+  return std::nullopt;
+}
+
 void Host::receive_datagram(ChannelId channel, PathId from, std::vector<std::uint8_t> packet) {
   const auto header = decode_header(packet);
   const auto frames = header && header->channel == channel ? ends(channel).opener.open(packet) : std::nullopt;
@@ -97,20 +135,27 @@ void Host::receive_datagram(ChannelId channel, PathId from, std::vector<std::uin
 }
 
 void Host::receive_record(ChannelId channel, const OutgoingPacket& packet, std::vector<std::uint8_t> frames) {
-  session_.on_packet(world_.now(), channel, 0, packet.number, packet.flags, frames, frames.size() + kSealOverhead);
+  session_.on_packet(world_.now(), channel, 0, packet.number, packet.flags, frames,
+                     frames.size() + kSealOverhead);
   wake();
 }
 
 void Host::wake() {
+  ++wakes;
   if (session_.next_timeout() <= world_.now()) session_.on_timeout(world_.now());
   read_streams();
   write_streams();
   send_packets();
-  while (auto event = session_.poll_event()) events.push_back(std::move(*event));
+  while (auto event = session_.poll_event()) {
+    events.push_back(std::move(*event));
+    event_times_.push_back(world_.now());
+  }
 }
 
 void Host::write_streams() {
-  for (auto& [id, writing] : writing_) {
+  for (auto it = writing_.begin(); it != writing_.end();) {
+    const StreamId id = it->first;
+    Writing& writing = it->second;
     while (writing.left > 0) {
       MutableBytes room = session_.streams().write_room(id);
       if (room.empty()) break;
@@ -119,7 +164,13 @@ void Host::write_streams() {
       session_.streams().wrote(id, room.size());
       writing.left -= room.size();
     }
-    if (writing.left == 0 && !std::exchange(writing.finished, true)) session_.streams().finish(id);
+    if (writing.left > 0 || !writing.finish_wanted) {
+      ++it;
+      continue;
+    }
+    session_.streams().finish(id);
+    it = writing_.erase(it);
+    release_if_done(id);
   }
 }
 
@@ -127,20 +178,33 @@ void Host::read_streams() {
   while (const auto news = session_.poll_stream_news()) {
     if (news->kind == StreamNews::Kind::kOpened && on_opened) on_opened(news->stream, news->target);
     if (news->kind == StreamNews::Kind::kReadable) read_stream(news->stream);
+    if (news->kind == StreamNews::Kind::kStopped) {
+      stopped_.insert(news->stream);
+      writing_.erase(news->stream);
+      release_if_done(news->stream);
+    }
   }
 }
 
 void Host::read_stream(StreamId id) {
   Reading& reading = reading_[id];
-  if (reading.paused) return;
+  if (reading.paused || reading.ended) return;
   while (true) {
     const Bytes bytes = session_.streams().readable(id);
     if (bytes.empty()) break;
     for (const std::uint8_t byte : bytes) intact_ = intact_ && byte == pattern(id, reading.total++);
     session_.streams().consume(id, bytes.size());
   }
-  if (on_received) on_received(id, reading.total);
   reading.ended = session_.streams().read_to_end(id);
+  if (session_.streams().was_reset(id)) reset_.insert(id);
+  if (on_received) on_received(id, reading.total);
+  release_if_done(id);
+}
+
+void Host::release_if_done(StreamId id) {
+  const auto reading = reading_.find(id);
+  if (reading != reading_.end() && reading->second.ended && !writing_.contains(id))
+    session_.streams().release(id);
 }
 
 void Host::send_packets() {
@@ -171,7 +235,7 @@ bool Host::send_on(ChannelId id) {
   packet.resize(out->size + kSealOverhead);
   encode_header({out->flags, id, out->number}, packet);
   ends(id).sealer.seal(packet);
-  world_.carry_datagram(role_, id, address, std::move(packet));
+  world_.carry_datagram(role_, id, role_ == Role::kClient ? address : out->path, std::move(packet));
   return true;
 }
 
@@ -207,9 +271,23 @@ Link& World::down(ChannelId channel) {
   return it == own_down_.end() ? shared_down_ : it->second;
 }
 
-Link& World::link(Role from, ChannelId channel) { return from == Role::kClient ? up(channel) : down(channel); }
+Link& World::link(Role from, ChannelId channel) {
+  return from == Role::kClient ? up(channel) : down(channel);
+}
 
-void World::schedule(Time when, std::function<void()> action) { events_.push({when, order_++, std::move(action)}); }
+void World::each_up(const std::function<void(LinkSettings&)>& change) {
+  change(shared_up_.settings);
+  for (auto& [id, link] : own_up_) change(link.settings);
+}
+
+void World::each_down(const std::function<void(LinkSettings&)>& change) {
+  change(shared_down_.settings);
+  for (auto& [id, link] : own_down_) change(link.settings);
+}
+
+void World::schedule(Time when, std::function<void()> action) {
+  events_.push({when, order_++, std::move(action)});
+}
 
 void World::at(Duration when, std::function<void()> action) { schedule(Time(when), std::move(action)); }
 
@@ -222,50 +300,57 @@ bool World::run_until(const std::function<bool()>& done, Duration limit) {
       now_ = end;
       return done();
     }
+    if (next > now_) wakes_at_once_ = 0;
     now_ = std::max(now_, next);
     if (!events_.empty() && events_.top().at <= now_) {
       const auto action = events_.top().action;
       events_.pop();
       action();
     } else {
+      if (++wakes_at_once_ > kMostWakesAtOnce) {
+        ADD_FAILURE() << "a timer is due and does nothing at " << seconds_passed() << " s";
+        return false;
+      }
       (client.next_wake() <= server.next_wake() ? client : server).wake();
     }
   }
   return true;
 }
 
-void World::carry_datagram(Role from, ChannelId channel, PathId source, std::vector<std::uint8_t> packet) {
+// The server's datagrams reach only the address that the client has now.
+void World::carry_datagram(Role from, ChannelId channel, PathId path, std::vector<std::uint8_t> packet) {
   Host& to = host(from == Role::kClient ? Role::kServer : Role::kClient);
+  if (from == Role::kServer && path != client.address) return;
   for (const Link::Arrival& arrival : link(from, channel).carry(now_, packet.size())) {
     std::vector<std::uint8_t> copy = packet;
     if (arrival.corrupt) copy[copy.size() / 2] ^= 1;
     // A client knows its server by the path it probed.
-    const PathId path = from == Role::kServer ? 0 : source;
-    schedule(arrival.at, [&to, channel, path, copy = std::move(copy)] { to.receive_datagram(channel, path, copy); });
+    const PathId source = from == Role::kServer ? 0 : path;
+    schedule(arrival.at,
+             [&to, channel, source, copy = std::move(copy)] { to.receive_datagram(channel, source, copy); });
   }
 }
 
-void World::carry_record(Role from, ChannelId channel, const OutgoingPacket& packet, std::vector<std::uint8_t> frames) {
+void World::carry_record(Role from, ChannelId channel, const OutgoingPacket& packet,
+                         std::vector<std::uint8_t> frames) {
   Host& to = host(from == Role::kClient ? Role::kServer : Role::kClient);
   Pipe& pipe = pipes_[{from, channel}];
-  pipe.free_at = std::max({pipe.free_at, now_, pipe.stalled_until}) +
-                 from_seconds(static_cast<double>(frames.size() + kSealOverhead) * 8 / settings_.ssh_rate_bps);
+  pipe.free_at =
+      std::max({pipe.free_at, now_, stalled_until_}) +
+      from_seconds(static_cast<double>(frames.size() + kSealOverhead) * 8 / settings_.ssh_rate_bps);
   const Duration delay = from == Role::kClient ? settings_.up.delay : settings_.down.delay;
   schedule(pipe.free_at + delay, [&to, channel, packet, frames = std::move(frames)] {
     if (to.session().channel(channel) != nullptr) to.receive_record(channel, packet, frames);
   });
 }
 
-void World::stall_ssh(bool stalled) {
-  for (const Role role : {Role::kClient, Role::kServer}) {
-    pipes_[{role, kSshChannel}].stalled_until = stalled ? now_ + seconds(2) : now_;
-  }
-}
+void World::stall_pipes(Duration how_long) { stalled_until_ = now_ + how_long; }
 
 void World::connect_tcp(ChannelId id) {
   client.session().add_stream_channel(now_, id);
   server.session().add_stream_channel(now_, id);
   client.wake();
+  server.wake();
 }
 
 void World::end_tcp(ChannelId id) {

@@ -5,9 +5,10 @@
 #include <map>
 #include <memory>
 #include <queue>
+#include <set>
+#include <string>
 #include <tuple>
 #include <utility>
-#include <string>
 #include <vector>
 
 #include "common/core/seal.h"
@@ -39,8 +40,17 @@ class Host {
  public:
   Host(World& world, Role role, const WorldSettings& settings, const SessionKeys& keys);
 
-  // Writes `size` pattern bytes to the stream as room allows, then ends it.
-  void send(StreamId id, std::uint64_t size);
+  // Writes `size` more pattern bytes to the stream as room allows.
+  void write(StreamId id, std::uint64_t size);
+  // Ends it after them.
+  void finish(StreamId id);
+  void send(StreamId id, std::uint64_t size) {
+    write(id, size);
+    finish(id);
+  }
+  StreamId open(const std::string& target);
+  void reset(StreamId id);
+  void stop(StreamId id);
   // Reads are taken as they come unless paused; each byte is checked against the pattern of its offset.
   void pause_reading(StreamId id, bool paused);
   std::uint64_t received(StreamId id) const;
@@ -48,6 +58,11 @@ class Host {
   bool intact() const { return intact_; }
   Session& session() { return session_; }
   bool has_event(SessionEventKind kind) const;
+  // When the event first came.
+  std::optional<Time> time_of(SessionEventKind kind) const;
+  // The peer wanted no more of the stream.
+  bool was_stopped(StreamId id) const { return stopped_.contains(id); }
+  bool was_reset(StreamId id) const { return reset_.contains(id); }
   // Called with all that is readable of the stream, before it is consumed (ping-pong applications).
   std::function<void(StreamId, std::uint64_t total)> on_received;
   std::function<void(StreamId, const std::string& target)> on_opened;
@@ -59,6 +74,7 @@ class Host {
   Time next_wake() const { return session_.next_timeout(); }
   PathId address = 1;  // where our datagrams seem to come from
   std::vector<SessionEvent> events;
+  std::uint64_t wakes = 0;
   std::uint64_t unopened = 0;  // datagrams that did not open
 
  private:
@@ -66,7 +82,7 @@ class Host {
   struct Writing {
     std::uint64_t left = 0;
     std::uint64_t offset = 0;
-    bool finished = false;
+    bool finish_wanted = false;
   };
   struct Reading {
     std::uint64_t total = 0;
@@ -81,6 +97,8 @@ class Host {
   void write_streams();
   void read_streams();
   void read_stream(StreamId id);
+  void wake_soon();
+  void release_if_done(StreamId id);
   void send_packets();
   bool send_on(ChannelId id);
   Ends& ends(ChannelId id);
@@ -92,34 +110,50 @@ class Host {
   std::map<ChannelId, Ends> ends_;
   std::map<StreamId, Writing> writing_;
   std::map<StreamId, Reading> reading_;
+  std::set<StreamId> stopped_;
+  std::set<StreamId> reset_;
+  std::vector<Time> event_times_;  // beside `events`
   bool intact_ = true;
 };
 
-// Two sessions in virtual time, joined by seeded links for datagrams and by one reliable, slow pipe each way for
-// the SSH channel. Nothing here looks at a clock.
+// Two sessions in virtual time, joined by seeded links for datagrams and by one reliable, slow pipe each way
+// for the SSH channel. Nothing here looks at a clock.
 class World {
  public:
   explicit World(WorldSettings settings);
 
-  // Runs until `done` holds or the time has come; true: it holds.
+  // Runs until `done` holds or the time has come; true: it holds. False at once when the sessions do not let
+  // time pass: a timer that is due and does nothing.
   bool run_until(const std::function<bool()>& done, Duration limit);
   void at(Duration when, std::function<void()> action);
   Time now() const { return now_; }
   double seconds_passed() const { return to_seconds(now_.time_since_epoch()); }
 
-  // The payload that a direction carries at most, in bytes/s: rate x (1 - loss) x payload share of a datagram.
+  // The payload that a direction carries at most, in bytes/s: rate x (1 - loss) x payload share of a
+  // datagram.
   static double limit(const LinkSettings& link);
 
   Link& up(ChannelId channel);
   Link& down(ChannelId channel);
-  // Stops what the SSH pipes carry, and lets it go on.
-  void stall_ssh(bool stalled);
+  // Applied to the settings of each link of a direction.
+  void each_up(const std::function<void(LinkSettings&)>& change);
+  void each_down(const std::function<void(LinkSettings&)>& change);
+  void each_link(const std::function<void(LinkSettings&)>& change) {
+    each_up(change);
+    each_down(change);
+  }
+  void cut_all(bool cut) {
+    each_link([cut](LinkSettings& link) { link.cut = cut; });
+  }
+  // Nothing that a stream channel is given leaves before this is over.
+  void stall_pipes(Duration how_long);
   // A direct TCP connection is made, ends.
   void connect_tcp(ChannelId id);
   void end_tcp(ChannelId id);
 
-  void carry_datagram(Role from, ChannelId channel, PathId source, std::vector<std::uint8_t> packet);
-  void carry_record(Role from, ChannelId channel, const OutgoingPacket& packet, std::vector<std::uint8_t> frames);
+  void carry_datagram(Role from, ChannelId channel, PathId path, std::vector<std::uint8_t> packet);
+  void carry_record(Role from, ChannelId channel, const OutgoingPacket& packet,
+                    std::vector<std::uint8_t> frames);
 
  private:
   struct Event {
@@ -130,7 +164,6 @@ class World {
   };
   struct Pipe {
     Time free_at{};
-    Time stalled_until{};
   };
 
   Host& host(Role role) { return role == Role::kClient ? client : server; }
@@ -142,11 +175,13 @@ class World {
   Time now_{};
   std::uint64_t order_ = 0;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  unsigned wakes_at_once_ = 0;  // timers run since time last passed
   Link shared_up_;
   Link shared_down_;
   std::map<ChannelId, Link> own_up_;
   std::map<ChannelId, Link> own_down_;
   std::map<std::pair<Role, ChannelId>, Pipe> pipes_;
+  Time stalled_until_{};
 
  public:
   Host client;
