@@ -1,7 +1,7 @@
 # Bash library: two network namespaces joined by wan-link. Source it; it changes no setting of the shell.
 #
 #   wan_enter "$@"          first of all, in the script itself: an ordinary user gets the rights for the rest in a
-#                           user namespace of their own (runs the script again in it); root goes straight on
+#                           user namespace of their own (runs $0, or $WAN_SCRIPT, again in it); root goes on
 #   wan_up [OPTION...]      makes both namespaces and the link (options of wan-link; `wan-link --help`)
 #   wan_near COMMAND...     runs a command on the near host: 10.77.0.1, fd77::1
 #   wan_far COMMAND...      runs a command on the far host: 10.77.0.2, fd77::2
@@ -11,21 +11,21 @@
 #   wan_stats               the last link's statistics line; wan_stat KEY one value of it
 #   wan_down                ends the link, keeps its statistics in $WAN_STATS; may be called twice
 #
-# A caller sets `trap wan_down EXIT`. Nothing outlives the script even without that, nor after SIGKILL: the
-# namespaces belong to two processes that die with it. Functions return 1 after one line on stderr; wan_up
+# A caller sets `trap wan_down EXIT`; that ends whatever still runs in the namespaces. Link and namespaces go with
+# the script after SIGKILL too (two processes that die with it hold them), commands in them do not. Functions return 1 after one line on stderr; wan_up
 # returns 77 where this machine lets the user make no TUN device.
 
 WAN_LINK=${WAN_LINK:-${MCDTP_BIN:-$(dirname "${BASH_SOURCE[0]}")/../../build/bin}/wan-link}
 WAN_MTU=${WAN_MTU:-1500}
 WAN_NEAR= WAN_FAR= # the namespaces, as paths for `nsenter --net=`
-WAN_NEAR_PID= WAN_FAR_PID= WAN_LINK_PID= WAN_STATS= WAN_DIR=
+WAN_NEAR_PID= WAN_FAR_PID= WAN_NEAR_ID= WAN_FAR_ID= WAN_LINK_PID= WAN_STATS= WAN_DIR= WAN_NOTED=
 
 wan_say() { echo "wan: $*" >&2; }
 
 wan_enter() {
   [ "$(id -u)" -eq 0 ] && return 0
   [ -n "${WAN_ENTERED-}" ] && { ip link set lo up; return 0; }
-  WAN_ENTERED=1 exec unshare --user --map-current-user --keep-caps --net -- "$BASH" "$0" "$@"
+  WAN_ENTERED=1 exec unshare --user --map-current-user --keep-caps --net -- "$BASH" "${WAN_SCRIPT:-$0}" "$@"
 }
 
 # Is there all that a link needs? 77 where not, and says what is missing.
@@ -38,16 +38,19 @@ wan_check() {
   unshare --net true 2>/dev/null || { wan_say "skipped: this user can make no network namespace"; return 77; }
 }
 
-# Starts a process that holds a new network namespace; its pid is put in the named variable. It is ready once its
-# namespace differs from ours.
+# Starts a process that holds a new network namespace. Sets $1_PID, $1 (the namespace's path) and $1_ID (its
+# identity, ever unlike this shell's own).
 wan_hold() {
   setpriv --pdeathsig KILL unshare --net sleep infinity </dev/null >/dev/null 2>&1 &
-  local pid=$! tries=0
-  while [ "$(readlink "/proc/$pid/ns/net")" = "$(readlink /proc/self/ns/net)" ]; do
+  local pid=$! tries=0 own id=
+  own=$(readlink /proc/self/ns/net)
+  while id=$(readlink "/proc/$pid/ns/net"); [ -z "$id" ] || [ "$id" = "$own" ]; do
     [ $((tries += 1)) -le 500 ] && kill -0 "$pid" 2>/dev/null || { wan_say "cannot make a network namespace"; return 1; }
     sleep 0.01
   done
-  printf -v "$1" %s "$pid"
+  printf -v "$1_PID" %s "$pid"
+  printf -v "$1_ID" %s "$id"
+  printf -v "$1" %s "/proc/$pid/ns/net"
 }
 
 wan_near() { nsenter --net="$WAN_NEAR" -- "$@"; }
@@ -80,16 +83,16 @@ wan_start_link() {
   read -r line <"$WAN_DIR/ready"
   [ "$line" = ready ] || { cat "$WAN_DIR/stats" >&2; return 1; }
   wan_configure wan_near 1 && wan_configure wan_far 2 || return 1
-  wan_hold_back wan_near && wan_hold_back wan_far || wan_say "note: GRO finds no company here (no right to set it up)"
+  wan_hold_back wan_near && wan_hold_back wan_far && return 0
+  [ -n "$WAN_NOTED" ] || wan_say "note: this user may not set up GRO; packets are received one by one"
+  WAN_NOTED=yes
 }
 
 wan_up() {
   wan_check || return
   WAN_DIR=$(mktemp -d "${TMPDIR:-/tmp}/wan.XXXXXX") || return 1
   WAN_STATS=
-  wan_hold WAN_NEAR_PID && wan_hold WAN_FAR_PID
-  WAN_NEAR=/proc/$WAN_NEAR_PID/ns/net WAN_FAR=/proc/$WAN_FAR_PID/ns/net
-  [ -n "$WAN_FAR_PID" ] && wan_start_link "$@" && return 0
+  wan_hold WAN_NEAR && wan_hold WAN_FAR && wan_start_link "$@" && return 0
   wan_down
   return 1
 }
@@ -107,15 +110,25 @@ wan_relink() {
   wan_start_link "$@"
 }
 
+# Kills all that runs in the namespace of path $1 and identity $2, at last its holder $3. Nothing where the path is
+# no longer that namespace: the holder has gone, and its number may be another's.
+wan_empty() {
+  local name
+  [ -n "$2" ] && [ "$(readlink "$1")" = "$2" ] || return 0
+  for name in /proc/[0-9]*; do
+    [ "$name" != "/proc/$3" ] && [ "$(readlink "$name/ns/net" 2>/dev/null)" = "$2" ] &&
+      kill -KILL "${name#/proc/}" 2>/dev/null
+  done
+  kill -TERM "$3" && wait "$3" 2>/dev/null
+}
+
+# Ends all that still runs in the two namespaces, for no link will ever lead there again.
 wan_down() {
   wan_stop_link
-  local pid
-  for pid in $WAN_NEAR_PID $WAN_FAR_PID; do
-    kill -KILL "$pid" 2>/dev/null
-    wait "$pid" 2>/dev/null
-  done
+  wan_empty "$WAN_NEAR" "$WAN_NEAR_ID" "$WAN_NEAR_PID"
+  wan_empty "$WAN_FAR" "$WAN_FAR_ID" "$WAN_FAR_PID"
   [ -n "$WAN_DIR" ] && rm -rf "$WAN_DIR"
-  WAN_NEAR_PID= WAN_FAR_PID= WAN_NEAR= WAN_FAR= WAN_DIR=
+  WAN_NEAR= WAN_FAR= WAN_NEAR_PID= WAN_FAR_PID= WAN_NEAR_ID= WAN_FAR_ID= WAN_DIR=
   return 0
 }
 

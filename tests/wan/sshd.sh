@@ -31,7 +31,7 @@ sshd_use_pam() {
 
 sshd_write_config() {
   local dir=$1 address=$2 port=$3
-  local bin=${SSHD_PATH:-${MCDTP_BIN:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/build/bin}}
+  local server_dir=${SSHD_PATH:-${MCDTP_BIN:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/build/bin}}
   shift 3
   [ $# -eq 0 ] || printf '%s\n' "$@"
   cat <<END
@@ -46,10 +46,12 @@ StrictModes no
 UsePAM $(sshd_use_pam)
 UseDNS no
 PrintMotd no
+ClientAliveInterval 60
+ClientAliveCountMax 5
 MaxStartups 200
 MaxSessions 200
 AcceptEnv LANG LC_*
-SetEnv "PATH=$bin:/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
+SetEnv "PATH=$server_dir:/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 Subsystem sftp internal-sftp
 END
 }
@@ -114,12 +116,14 @@ sshd_start() {
   return 1
 }
 
+# The sessions too: one whose client was cut off would wait for it for minutes.
 sshd_stop() {
-  local pid
+  local pid sessions
   [ -f "$1/sshd.started" ] || return 0
   pid=$(cat "$1/sshd.started")
   rm -f "$1/sshd.started"
-  kill -TERM "$pid" 2>/dev/null
+  sessions=$(pgrep -P "$pid")
+  kill -TERM "$pid" $sessions 2>/dev/null
   wait "$pid" 2>/dev/null
   return 0
 }
