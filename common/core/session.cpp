@@ -40,6 +40,11 @@ std::size_t Session::packet_room(ChannelId id) const {
   return (found != nullptr ? found->datagram_size : Channel::kMinDatagramSize) - kSealOverhead;
 }
 
+void Session::set_datagram_size(ChannelId id, std::size_t bytes) {
+  CHECK(bytes >= Channel::kMinDatagramSize);
+  if (Channel* channel = find(id)) channel->datagram_size = bytes;
+}
+
 void Session::add_datagram_channel(Time now, ChannelId id, const std::vector<PathId>& candidates) {
   CHECK(id < kMaxDatagramChannels && !find(id));
   Channel& channel = channels_.try_emplace(id, id, true).first->second;

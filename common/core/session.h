@@ -94,6 +94,8 @@ class Session {
   static constexpr std::size_t kMinPacketRoom = kMaxTargetSize + 96;
   // Bytes of frames in a datagram of this channel.
   std::size_t packet_room(ChannelId channel) const;
+  // Every path of this channel is known to carry datagrams of so many bytes, at least Channel::kMinDatagramSize.
+  void set_datagram_size(ChannelId channel, std::size_t bytes);
 
   // ---- streams, see Streams ----
   Streams& streams() { return streams_; }

@@ -1,5 +1,6 @@
 #include "common/io/driver.h"
 
+#include <algorithm>
 #include <asio/post.hpp>
 #include <utility>
 
@@ -10,6 +11,9 @@ namespace {
 
 // Reads of one socket before the others have their turn.
 constexpr int kReadsPerTurn = 4;
+// Between two ends on one host there is no path to search: loopback carries up to 65,507 bytes, and four of these
+// fill a GSO buffer.
+constexpr std::size_t kLoopbackDatagramSize = 16'000;
 constexpr auto kNoBuffersPause = milliseconds(1);
 
 }  // namespace
@@ -40,8 +44,12 @@ void Driver::add_udp(ChannelId id, std::unique_ptr<UdpSocket> socket, std::vecto
   std::vector<PathId> candidates;
   // A client probes on channel 0; the others follow the path that answers.
   for (PathId path = 0; probe && id == 0 && path < paths.size(); ++path) candidates.push_back(path);
+  const bool stays_here = socket->local().is_loopback() ||
+                          (!paths.empty() && std::all_of(paths.begin(), paths.end(),
+                                                         [](const Endpoint& path) { return path.is_loopback(); }));
   udp_[id] = std::make_unique<UdpChannel>(id, std::move(socket), keys_, role_, std::move(paths));
   session_.add_datagram_channel(now(), id, candidates);
+  if (stays_here) session_.set_datagram_size(id, kLoopbackDatagramSize);
   wait_udp_readable(id);
   kick();
 }

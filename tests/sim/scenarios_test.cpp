@@ -21,16 +21,18 @@ LinkSettings course_link() {
   return link;
 }
 
-// Sends `size` bytes up and asserts that they come whole, within `slack` x the link's own time and `start` besides.
+// Sends `size` bytes up and asserts that they come whole, within `slack` x the link's own time and `start`
+// besides.
 void transfer(World& world, std::uint64_t size, const LinkSettings& link, double share, Duration start) {
   world.client.send(kStdio, size);
   const double limit = static_cast<double>(size) / (World::limit(link) * share);
   const bool done = world.run_until([&] { return world.server.ended(kStdio); }, start + from_seconds(limit));
-  EXPECT_TRUE(done) << world.server.received(kStdio) << " of " << size << " after " << world.seconds_passed() << " s";
+  EXPECT_TRUE(done) << world.server.received(kStdio) << " of " << size << " after " << world.seconds_passed()
+                    << " s";
   EXPECT_EQ(world.server.received(kStdio), done ? size : world.server.received(kStdio));
   EXPECT_TRUE(world.server.intact());
-  std::cout << "share " << static_cast<double>(size) / world.seconds_passed() / World::limit(link) << ", lost "
-            << world.client.session().statistics().packets_lost << " of "
+  std::cout << "share " << static_cast<double>(size) / world.seconds_passed() / World::limit(link)
+            << ", lost " << world.client.session().statistics().packets_lost << " of "
             << world.client.session().statistics().packets_sent << ", spurious "
             << world.client.session().statistics().spurious_losses << "\n";
 }
