@@ -18,8 +18,7 @@ bool wants_credit(const RecvStream& recv) {
 }  // namespace
 
 Streams::Streams(Role role, ControlQueue& control, std::deque<StreamNews>& news)
-    : role_(role),
-      control_(control),
+    : control_(control),
       news_(news),
       next_own_(role == Role::kClient ? kFirstClientStream : kFirstServerStream),
       next_peer_(role == Role::kClient ? kFirstServerStream : kFirstClientStream) {

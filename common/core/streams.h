@@ -131,7 +131,6 @@ class Streams {
   std::optional<std::string> absent(StreamId id) const;
   std::optional<std::string> fault(StreamId id, RecvStream::Verdict verdict) const;
 
-  Role role_;
   ControlQueue& control_;
   std::deque<StreamNews>& news_;
   std::map<StreamId, Stream> streams_;
