@@ -40,6 +40,7 @@ ExecRequest exec_request(const Options& options) {
 std::unique_ptr<Login> log_in(const Options& options, const std::string& exec_line) {
   auto login = std::make_unique<Login>();
   login->ssh = std::make_unique<SshProcess>(bootstrap_argv(options, exec_line));
+  login->addresses = std::make_unique<FarAddresses>(options.host, options.address_family);
   std::array<std::uint8_t, 16 * 1024> buffer;
   while (login->result == GreetingFinder::Result::kMore) {
     const ssize_t got = read(login->ssh->stdout_fd(), buffer.data(), buffer.size());

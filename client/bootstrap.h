@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "client/far_addresses.h"
 #include "client/options.h"
 #include "client/ssh_exec.h"
 #include "common/core/greeting.h"
@@ -12,6 +13,7 @@ namespace mcdtp {
 // A log-in under way: the process that carries the SSH channel, and what the far side said first.
 struct Login {
   std::unique_ptr<SshProcess> ssh;
+  std::unique_ptr<FarAddresses> addresses;
   GreetingFinder finder;
   GreetingFinder::Result result = GreetingFinder::Result::kMore;  // kMore: it ended before it said anything
 };

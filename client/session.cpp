@@ -21,26 +21,6 @@ std::shared_ptr<Descriptor> duplicate(asio::io_context& io, int fd) {
   return std::make_shared<Descriptor>(io, fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
 }
 
-int family_of(AddressFamily family) {
-  return family == AddressFamily::kIpv4 ? AF_INET : family == AddressFamily::kIpv6 ? AF_INET6 : AF_UNSPEC;
-}
-
-// Where the server may be: the address that ssh came to, as the server sees it, then what the host's name means
-// here. The first differs from the second behind a translated address.
-std::vector<Endpoint> far_addresses(const Options& options, const Greeting& greeting) {
-  std::vector<Endpoint> addresses;
-  if (greeting.address.empty()) return addresses;
-  if (const auto greeted = Endpoint::from_text(greeting.address, 0)) addresses.push_back(*greeted);
-  try {
-    for (const Endpoint& found : resolve(options.host, 0, family_of(options.address_family))) {
-      if (std::find(addresses.begin(), addresses.end(), found) == addresses.end()) addresses.push_back(found);
-    }
-  } catch (const std::runtime_error&) {
-    // An alias of ssh's configuration: no name of the resolver's.
-  }
-  return addresses;
-}
-
 std::vector<Endpoint> with_port(const std::vector<Endpoint>& addresses, std::uint16_t port) {
   std::vector<Endpoint> result;
   for (const Endpoint& address : addresses) result.push_back(address.with_port(port));
@@ -93,7 +73,7 @@ ClientSession::ClientSession(const Options& options, Login& login)
                [this](const StreamNews& news) { on_stream_news(news); }, [this] { on_ssh_end(); },
                [this](ChannelId id) { connector_->on_link_end(id); }}) {
   const Greeting& greeting = *login.finder.greeting();
-  const auto addresses = far_addresses(options, greeting);
+  const auto addresses = login.addresses->candidates(greeting.address);
   for (const Endpoint& address : addresses) tell("trying UDP and TCP at " + address.address_text());
   if (addresses.empty()) tell("the server does not know its address: no UDP");
   driver_.add_ssh(duplicate(io_, login.ssh->stdout_fd()), duplicate(io_, login.ssh->stdin_fd()), login.finder.rest());

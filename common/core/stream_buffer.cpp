@@ -15,9 +15,16 @@ std::size_t StreamBuffer::index_of(std::uint64_t offset) const {
 StreamBuffer::Block& StreamBuffer::block_at(std::uint64_t offset) {
   const std::size_t index = index_of(offset);
   if (index >= blocks_.size()) blocks_.resize(index + 1);
-  // Not value-initialised: every byte is written before it is read.
-  if (!blocks_[index]) blocks_[index] = spare_ ? std::move(spare_) : std::unique_ptr<Block>(new Block);
+  if (!blocks_[index]) blocks_[index] = new_block();
   return *blocks_[index];
+}
+
+std::unique_ptr<StreamBuffer::Block> StreamBuffer::new_block() {
+  // Not value-initialised: every byte is written before it is read.
+  if (spares_.empty()) return std::unique_ptr<Block>(new Block);
+  std::unique_ptr<Block> block = std::move(spares_.back());
+  spares_.pop_back();
+  return block;
 }
 
 MutableBytes StreamBuffer::room(std::uint64_t offset) {
@@ -53,7 +60,7 @@ void StreamBuffer::read(std::uint64_t offset, MutableBytes out) const {
 void StreamBuffer::release_below(std::uint64_t offset) {
   CHECK(offset >= base_);
   for (std::uint64_t gone = offset / kBlockSize - base_ / kBlockSize; gone > 0 && !blocks_.empty(); --gone) {
-    if (blocks_.front()) spare_ = std::move(blocks_.front());
+    if (blocks_.front() && spares_.size() < kMaxSpares) spares_.push_back(std::move(blocks_.front()));
     blocks_.pop_front();
   }
   base_ = offset;

@@ -3,14 +3,15 @@
 #include <array>
 #include <deque>
 #include <memory>
+#include <vector>
 
 #include "common/core/types.h"
 
 namespace mcdtp {
 
 // Bytes of a stream by absolute offset, kept in blocks, so that none is moved once it is written.
-// A block is made when it is first touched and given back when the base has passed it; one given back is
-// kept for the next need.
+// A block is made when it is first touched and given back when the base has passed it; a few are kept for the
+// next need, for fresh memory costs a page fault for every 4 KiB.
 class StreamBuffer {
  public:
   static constexpr std::size_t kBlockSize = 64 * 1024;
@@ -30,14 +31,16 @@ class StreamBuffer {
   std::size_t blocks() const { return blocks_.size(); }
 
  private:
+  static constexpr std::size_t kMaxSpares = 16;
   using Block = std::array<std::uint8_t, kBlockSize>;
 
   std::size_t index_of(std::uint64_t offset) const;
   Block& block_at(std::uint64_t offset);
+  std::unique_ptr<Block> new_block();
 
   std::uint64_t base_ = 0;
   std::deque<std::unique_ptr<Block>> blocks_;  // blocks_[0] holds base_; a null one was never touched
-  std::unique_ptr<Block> spare_;
+  std::vector<std::unique_ptr<Block>> spares_;
 };
 
 }  // namespace mcdtp

@@ -6,22 +6,15 @@
 
 namespace mcdtp {
 
-MutableBytes BytePipe::begin() {
+void BytePipe::finish(std::size_t size) {
+  CHECK(size >= kHeaderSize && size <= kMaxRecord);
   if (!waiting()) {
     unsent_.clear();
     sent_ = 0;
   }
-  const std::size_t at = unsent_.size();
-  unsent_.resize(at + kPrefix + kMaxRecord);
-  return MutableBytes(unsent_).subspan(at + kPrefix);
-}
-
-void BytePipe::finish(std::size_t size) {
-  CHECK(size <= kMaxRecord && unsent_.size() >= kPrefix + kMaxRecord);
-  const std::size_t at = unsent_.size() - kPrefix - kMaxRecord;
-  unsent_[at] = static_cast<std::uint8_t>(size >> 8);
-  unsent_[at + 1] = static_cast<std::uint8_t>(size);
-  unsent_.resize(size == 0 ? at : at + kPrefix + size);
+  unsent_.push_back(static_cast<std::uint8_t>(size >> 8));
+  unsent_.push_back(static_cast<std::uint8_t>(size));
+  unsent_.insert(unsent_.end(), next_.begin(), next_.begin() + static_cast<std::ptrdiff_t>(size));
 }
 
 BytePipe::Status BytePipe::flush() {

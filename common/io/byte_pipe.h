@@ -26,8 +26,8 @@ class BytePipe {
   // The same descriptor may serve both ways.
   BytePipe(std::shared_ptr<Descriptor> in, std::shared_ptr<Descriptor> out) : in_(std::move(in)), out_(std::move(out)) {}
 
-  // Room for the next packet of up to kMaxRecord bytes; finish() sends so many of them.
-  MutableBytes begin();
+  // Room for the next packet, of up to kMaxRecord bytes; finish() sends the first `size` of them.
+  MutableBytes room() { return next_; }
   void finish(std::size_t size);
   // Writes what waits. kOpen with waiting() left: come back when writable.
   Status flush();
@@ -59,6 +59,7 @@ class BytePipe {
 
   std::shared_ptr<Descriptor> in_;
   std::shared_ptr<Descriptor> out_;
+  std::vector<std::uint8_t> next_ = std::vector<std::uint8_t>(kMaxRecord);
   std::vector<std::uint8_t> unsent_;
   std::size_t sent_ = 0;  // of unsent_
   std::vector<std::uint8_t> unread_;

@@ -113,13 +113,10 @@ BytePipe::Status PipeChannel::receive(Time now, Session& session) {
 bool PipeChannel::send(Time now, Session& session, BytePipe::Status& status) {
   status = pipe_.flush();
   if (pipe_.waiting() || status != BytePipe::Status::kOpen) return false;
-  const MutableBytes space = pipe_.begin();
+  const MutableBytes space = pipe_.room();
   const std::size_t room = BytePipe::kMaxRecord - kSealOverhead;
   const auto packet = session.poll_packet(now, id_, space.subspan(kHeaderSize, room));
-  if (!packet) {
-    pipe_.finish(0);
-    return false;
-  }
+  if (!packet) return false;
   encode_header({packet->flags, id_, packet->number}, space);
   std::size_t size = packet->size + kHeaderSize;
   if (sealer_) sealer_->seal(space.first(size += kTagSize));

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client/ssh_settings.h"
+#include "common/io/endpoint.h"
+
+namespace mcdtp {
+
+// Looks a host name up beside the log-in, on a thread of its own: a resolver may take seconds, and then the session
+// begins without. REQUIRES: no process is forked after this was made that must die with the main thread.
+class FarAddresses {
+ public:
+  FarAddresses(const std::string& host_name, AddressFamily family);
+
+  // Where the server may be, its ports still 0: `greeted`, the address that ssh came to as the server sees it, then
+  // what the name means here, if that is known by now. They differ behind a translated address. Empty where
+  // `greeted` is: then the server has bound nothing.
+  std::vector<Endpoint> candidates(const std::string& greeted) const;
+
+ private:
+  struct Found;
+  std::shared_ptr<Found> found_;
+};
+
+}  // namespace mcdtp
