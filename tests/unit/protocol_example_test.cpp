@@ -101,7 +101,7 @@ Buffer record(const Buffer& packet) {
   asio::io_context io;
   const auto near = std::make_shared<Descriptor>(io, ends[0]);
   BytePipe pipe(near, near);
-  std::copy(packet.begin(), packet.end(), pipe.begin().begin());
+  std::copy(packet.begin(), packet.end(), pipe.room().begin());
   pipe.finish(packet.size());
   EXPECT_EQ(pipe.flush(), BytePipe::Status::kOpen);
   Buffer bytes(BytePipe::kMaxRecord);
