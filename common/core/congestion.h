@@ -20,6 +20,7 @@ struct ReportSample {
   std::uint64_t sent = 0;            // ever, until now
   std::uint64_t newest_covered = 0;  // `sent` up to the newest packet covered: ends a round; 0: none
   double rate = 0;                   // bytes/s that the path took of late, lost or not; 0: no sample
+  double rate_loss = 0;              // share of what `rate` counts that was lost, 0 to 1
   bool application_limited = false;  // the rate says less than the path could carry
   std::optional<Duration> rtt;       // a sample of the channel's RTT
   Duration smoothed_rtt{};           // of the channel

@@ -6,8 +6,9 @@
 namespace mcdtp {
 namespace {
 
-// 4 ln 2: doubles the rate each round trip when samples span one (draft-ietf-ccwg-bbr, "Startup").
-constexpr double kStartupGain = 2.77;
+// A rate is known a round trip late and is a mean over one: a pace of g x rate grows by e^a a round trip,
+// where a = g (e^-a - e^-2a): 2.6 for g = 4. The window holds back what overshoots.
+constexpr double kStartupGain = 4;
 constexpr double kStartupGrowth = 1.25;
 constexpr int kFlatRounds = 3;
 constexpr double kDrainGain = 0.5;
@@ -17,14 +18,16 @@ constexpr double kDownGain = 0.7;
 constexpr double kFirstStake = 0.25;
 constexpr int kLevelRounds = 6;
 constexpr double kWindowGain = 2;
+constexpr double kStartupWindowGain = 2.77;
+// A queue is what makes the RTT longer by more than this share of it, and by more than the hosts could.
+constexpr int kQueueShare = 16;
 
-constexpr double kInitialRate = static_cast<double>(kInitialWindow) / 0.1;  // bytes/s
-constexpr double kMinRate = kMinWindow;                                     // bytes/s
-constexpr double kMaxRate = 1e11;                                           // bytes/s
+constexpr double kMinRate = kMinWindow;  // bytes/s
+constexpr double kMaxRate = 1e11;        // bytes/s
 constexpr Duration kUnknownRtt = milliseconds(100);
-// Shorter waits than this are the hosts' doing, not a queue.
 constexpr Duration kMinQueue = milliseconds(2);
 constexpr double kQuietMemory = 1.2e6;  // bytes of quiet packets that p0 rests on
+constexpr double kStaysBelow = 0.97;
 constexpr double kBreakerLoss = 0.3;
 constexpr int kBreakerRounds = 3;
 
@@ -36,11 +39,18 @@ CongestionAuto::CongestionAuto() : stake_(kFirstStake) { recent_rtts_.fill(Durat
 
 double CongestionAuto::pacing_rate() const {
   const bool knows_nothing = phase_ == Phase::kStartup && rounds_ < 2;
-  return std::max(kMinRate, gain() * std::max(rate(), knows_nothing ? kInitialRate : 0.0));
+  return std::max(kMinRate, gain() * std::max(rate(), knows_nothing ? initial_rate() : 0.0));
+}
+
+// The initial window in one round trip, however short; a long one is not waited for.
+double CongestionAuto::initial_rate() const {
+  const Duration round_trip = std::clamp<Duration>(min_rtt(), milliseconds(1), kUnknownRtt);
+  return static_cast<double>(kInitialWindow) / to_seconds(round_trip);
 }
 
 std::uint64_t CongestionAuto::window() const {
-  const double bytes = std::max(kWindowGain, gain()) * rate() * round_seconds();
+  const double bytes =
+      (phase_ == Phase::kStartup ? kStartupWindowGain : kWindowGain) * rate() * round_seconds();
   return std::max(phase_ == Phase::kStartup ? kInitialWindow : kMinWindow, static_cast<std::uint64_t>(bytes));
 }
 
@@ -67,8 +77,9 @@ double CongestionAuto::path_loss() const {
   return total > 0 ? std::min(kMaxPathLoss, quiet_lost_ / total) : 0;
 }
 
-double CongestionAuto::round_rate() const {
-  return round_.rate * std::min(1.0, (1 - round_.loss()) / (1 - path_loss() - kLossMargin));
+double CongestionAuto::rate_of(const ReportSample& sample) const {
+  const double kept = std::min(1.0, (1 - sample.rate_loss) / (1 - path_loss() - kLossMargin));
+  return std::min(kMaxRate, sample.rate * kept);
 }
 
 double CongestionAuto::round_seconds() const {
@@ -76,7 +87,7 @@ double CongestionAuto::round_seconds() const {
 }
 
 bool CongestionAuto::is_queue(Duration rtt) const {
-  return rtt != kNone && rtt - min_rtt() > std::max<Duration>(min_rtt() / 8, kMinQueue);
+  return rtt != kNone && rtt - min_rtt() > std::max<Duration>(min_rtt() / kQueueShare, kMinQueue);
 }
 
 Duration CongestionAuto::recent_rtt() const {
@@ -91,10 +102,12 @@ void CongestionAuto::on_report(const ReportSample& sample) {
   note_quiet(sample);
   round_.covered += static_cast<double>(sample.covered);
   round_.lost += static_cast<double>(sample.lost);
-  if (!sample.application_limited || sample.rate > rate()) {
-    round_.limited = round_.limited && sample.rate == 0;
-    round_.rate = std::max(round_.rate, std::min(sample.rate, kMaxRate));
-    rates_[rounds_ % kRateRounds] = round_rate();
+  const double taken = rate_of(sample);
+  if (taken > 0 && (!sample.application_limited || taken > rate())) {
+    round_.limited = false;
+    round_.rate = std::max(round_.rate, taken);
+    double& kept = rates_[rounds_ % kRateRounds];
+    kept = std::max(kept, taken);
   }
   if (phase_ == Phase::kStartup && is_queue(recent_rtt())) enter(Phase::kDrain);
   if (phase_ == Phase::kDrain && static_cast<double>(sample.in_flight) <= rate() * round_seconds())
@@ -123,14 +136,13 @@ void CongestionAuto::note_quiet(const ReportSample& sample) {
 
 void CongestionAuto::end_round(const ReportSample& sample) {
   round_ends_at_ = sample.sent + 1;
-  const double rate_now = round_rate();
   const bool queue_stands = is_queue(round_.rtt);
   loss_ += (round_.loss() - loss_) / 4;
   trip_breaker();
   if (!round_.limited) {
-    const bool congested = loss_ > path_loss() + kLossMargin && rate_now < 0.9 * rate();
+    const bool congested = loss_ > path_loss() + kLossMargin && round_.rate < kStaysBelow * rate();
     if (phase_ != Phase::kStartup && (queue_stands || congested)) forget_older();
-    choose_phase(queue_stands, rate_now);
+    choose_phase(queue_stands, round_.rate);
     rates_[++rounds_ % kRateRounds] = 0;
   }
   round_ = {};

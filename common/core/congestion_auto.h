@@ -67,8 +67,9 @@ class CongestionAuto : public CongestionController {
   void trip_breaker();
   void forget_older();
 
+  double initial_rate() const;
   double rate() const;
-  double round_rate() const;
+  double rate_of(const ReportSample& sample) const;
   double gain() const;
   double round_seconds() const;
   bool is_queue(Duration rtt) const;

@@ -18,21 +18,25 @@ class DeliveryRate {
   // Trains that meet a tiny round trip look faster than the path is.
   static constexpr Duration kMinSpan = milliseconds(1);
 
-  // What to keep with a packet of `size` bytes sent now. `in_flight`: bytes in flight before it; `rtt`: of
-  // its channel.
-  DeliverySnapshot on_sent(Time now, std::size_t size, std::uint64_t in_flight, Duration rtt) {
-    // Silence is not the path's fault: as if a packet sent now had arrived as early as any.
-    if (in_flight == 0) arrived_ = {sent_, now, now + rtt};
+  // What to keep with a packet of `size` bytes sent now. `in_flight`: bytes in flight before it.
+  DeliverySnapshot on_sent(Time now, std::size_t size, std::uint64_t in_flight) {
+    // Silence is not the path's fault. What follows it is measured over the round trip as well: a short train
+    // shows how fast it was sent, not what the path takes.
+    if (in_flight == 0) arrived_ = {sent_, now, now};
     sent_ += size;
-    return {sent_, arrived_, arrived_.sent < limited_until_};
+    return {sent_, lost_, arrived_, arrived_.sent < limited_until_};
   }
 
   // The packet about to be sent takes the last there is to send: no span across this point says what the path
   // can do.
   void on_application_limited() { limited_until_ = sent_ + 1; }
 
+  // This much more was declared lost, in bytes. Before on_arrived() for what the same report covers.
+  void on_lost(std::uint64_t bytes) { lost_ += bytes; }
+
   struct Sample {
     double rate = 0;         // bytes/s; 0: none
+    double loss = 0;         // share of these bytes that was lost
     std::uint64_t sent = 0;  // bytes sent up to this packet
     bool application_limited = true;
   };
@@ -45,7 +49,8 @@ class DeliveryRate {
     const Duration span = std::max({Duration(kMinSpan), mark.sent_at - snapshot.arrived.sent_at,
                                     mark.arrived_at - snapshot.arrived.arrived_at});
     const auto bytes = static_cast<double>(mark.sent - snapshot.arrived.sent);
-    return {bytes / to_seconds(span), mark.sent, snapshot.application_limited};
+    const double loss = bytes > 0 ? std::min(1.0, static_cast<double>(lost_ - snapshot.lost) / bytes) : 0;
+    return {bytes / to_seconds(span), loss, mark.sent, snapshot.application_limited};
   }
 
   // Bytes sent, ever.
@@ -53,6 +58,7 @@ class DeliveryRate {
 
  private:
   std::uint64_t sent_ = 0;
+  std::uint64_t lost_ = 0;
   ArrivalMark arrived_;  // the newest packet that arrived
   std::uint64_t limited_until_ = 0;
 };

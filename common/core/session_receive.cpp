@@ -96,7 +96,6 @@ void Session::on_report(Time now, const ReportFrame& report) {
   }
   ReportSample sample;
   sample.rtt = news.rtt;
-  if (news.rtt) take_rate(*channel, *channel->sent.find(report.ranges.front().end - 1), sample);
   for (const PacketNumber number : news.covered) {
     SentPacket& packet = *channel->sent.find(number);
     sample.covered += packet.size;
@@ -106,6 +105,7 @@ void Session::on_report(Time now, const ReportFrame& report) {
   for (const PacketNumber number : news.covered_late) cover(now, *channel, *channel->sent.find(number));
   statistics_.spurious_losses += news.covered_late.size();
   lose(now, *channel, sample);
+  if (news.rtt) take_rate(*channel, *channel->sent.find(report.ranges.front().end - 1), sample);
   feed_congestion(now, *channel, sample);
   channel->sent.forget(now - 2 * channel->loss.rtt().smoothed());
 }
@@ -129,6 +129,7 @@ void Session::lose(Time now, Channel& channel, ReportSample& sample) {
     ++statistics_.packets_lost;
     requeue(packet);
   }
+  delivery_.on_lost(sample.lost);
 }
 
 void Session::lose_all(Time now, Channel& channel) {
@@ -158,6 +159,7 @@ void Session::take_rate(Channel& channel, const SentPacket& newest, ReportSample
   const DeliveryRate::Sample rate = delivery_.on_arrived(newest, *sample.rtt);
   sample.newest_covered = rate.sent;
   sample.rate = rate.rate;
+  sample.rate_loss = rate.loss;
   sample.application_limited = rate.application_limited;
 }
 

@@ -136,8 +136,8 @@ OutgoingPacket Session::seal_off(Time now, Channel& channel, Packetizer& packet,
   sent.state = packet.asks() ? SentPacket::State::kOutstanding : SentPacket::State::kSilent;
   sent.cargo = packet.take_cargo();
   DeliveryRate& delivery = channel.is_datagram() ? delivery_ : channel.delivery;
-  sent.snapshot = delivery.on_sent(now, sent.size, channel.is_datagram() ? in_flight_ : channel.sent.bytes_outstanding(),
-                                   channel.loss.rtt().min());
+  sent.snapshot =
+      delivery.on_sent(now, sent.size, channel.is_datagram() ? in_flight_ : channel.sent.bytes_outstanding());
   sent.snapshot.quiet = congestion_->quiet();
 
   OutgoingPacket out{packet.size(), channel.sent.next(), kCarriesNewBytes, path};
