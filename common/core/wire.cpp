@@ -17,10 +17,12 @@ struct Overloaded : F... {
 template <typename... F>
 Overloaded(F...) -> Overloaded<F...>;
 
+// A value out of bounds fails the reader and never gets further.
 std::uint64_t bounded(Reader& in, std::uint64_t low, std::uint64_t high) {
   const std::uint64_t value = in.varint();
-  if (value < low || value > high) in.fail();
-  return value;
+  if (value >= low && value <= high) return value;
+  in.fail();
+  return low;
 }
 
 Duration read_duration(Reader& in) {
