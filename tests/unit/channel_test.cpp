@@ -1,0 +1,124 @@
+#include "common/core/channel.h"
+
+#include <gtest/gtest.h>
+
+namespace mcdtp {
+namespace {
+
+using namespace std::chrono_literals;
+
+Time at(Duration passed) { return Time{} + passed; }
+
+void send(Channel& channel, Time now, PathId path, bool asks) {
+  SentPacket packet;
+  packet.sent_at = now;
+  packet.size = 100;
+  packet.path = path;
+  packet.state = asks ? SentPacket::State::kOutstanding : SentPacket::State::kSilent;
+  channel.on_sent(now, asks);
+  channel.sent.add(std::move(packet));
+}
+
+TEST(Channel, ProbesEverMoreSlowlyUntilProved) {
+  Channel channel(0, true);
+  channel.paths.set_candidates({4, 5});
+  channel.probe_soon(at(0s));
+  std::vector<Duration> waits;
+  for (int i = 0; i < 10; ++i) {
+    const Time now = channel.next_timeout();
+    channel.on_timeout(now);
+    EXPECT_EQ(channel.take_probe(), 4u);
+    EXPECT_EQ(channel.take_probe(), 5u);
+    EXPECT_FALSE(channel.take_probe());
+    waits.push_back(channel.next_timeout() - now);
+  }
+  EXPECT_EQ(waits.front(), Channel::kFirstProbeInterval);
+  EXPECT_EQ(waits[1], 2 * Channel::kFirstProbeInterval);
+  EXPECT_EQ(waits.back(), Channel::kMaxProbeInterval);
+  SentPacket probe;
+  probe.path = 5;
+  EXPECT_TRUE(channel.on_covered(probe));
+  EXPECT_TRUE(channel.proved());
+  EXPECT_FALSE(channel.on_covered(probe));
+}
+
+// Reports that nothing ever answers stand behind probes that nothing ever answers: neither may stay for ever.
+TEST(Channel, WhatNothingAnswersIsForgotten) {
+  Channel channel(0, true);
+  channel.paths.set_candidates({4});
+  channel.probe_soon(at(0s));
+  std::uint64_t most = 0;
+  for (Duration passed = 0s; passed < 600s; passed += 100ms) {
+    const Time now = at(passed);
+    if (channel.next_timeout() <= now) channel.on_timeout(now);
+    while (const auto path = channel.take_probe()) send(channel, now, *path, true);
+    send(channel, now, 4, false);
+    channel.sent.forget(now - 2 * channel.loss.rtt().smoothed());
+    most = std::max<std::uint64_t>(most, channel.sent.packets().size());
+  }
+  EXPECT_LT(most, 500u);
+}
+
+TEST(Channel, KeepaliveWhenIdle) {
+  Channel channel(0, true);
+  channel.paths.set_candidates({4});
+  SentPacket probe;
+  probe.path = 4;
+  channel.on_covered(probe);
+  channel.on_sent(at(1s), false);
+  EXPECT_EQ(channel.next_timeout(), at(1s + Channel::kKeepalive));
+  EXPECT_EQ(channel.on_timeout(at(10s)), Channel::Due::kNothing);
+  EXPECT_FALSE(channel.ping_due());
+  EXPECT_EQ(channel.on_timeout(at(16s)), Channel::Due::kNothing);
+  EXPECT_TRUE(channel.ping_due());
+  EXPECT_EQ(channel.next_timeout(), kNever);
+  send(channel, at(16s), 4, true);
+  EXPECT_FALSE(channel.ping_due());
+}
+
+TEST(Channel, ProbeTimeoutsThenDoubt) {
+  Channel channel(0, true);
+  channel.paths.set_candidates({4});
+  SentPacket probe;
+  probe.path = 4;
+  channel.on_covered(probe);
+  send(channel, at(0s), 4, true);
+  for (int i = 1; i <= Channel::kDoubtAfterProbes; ++i) {
+    EXPECT_EQ(channel.steady(), i == 1);
+    const Time now = channel.next_timeout();
+    ASSERT_EQ(channel.on_timeout(now), Channel::Due::kProbeTimeout);
+    EXPECT_EQ(channel.loss.probes_unanswered(), i);
+    send(channel, now, 4, true);
+  }
+  channel.doubt(at(10s));
+  EXPECT_FALSE(channel.proved());
+  EXPECT_EQ(channel.next_timeout(), at(10s));
+  // A report of any packet sent there brings it back.
+  EXPECT_TRUE(channel.on_covered(probe));
+}
+
+TEST(Channel, StreamChannelsHaveNoTimersAndProveThemselvesOnce) {
+  Channel channel(kSshChannel, false);
+  send(channel, at(0s), 0, true);
+  EXPECT_EQ(channel.next_timeout(), kNever);
+  EXPECT_FALSE(channel.proved());
+  EXPECT_TRUE(channel.on_covered(SentPacket{}));
+  EXPECT_FALSE(channel.on_covered(SentPacket{}));
+  EXPECT_EQ(channel.stream_window(), Channel::kMinStreamWindow);
+}
+
+TEST(Channel, ReportIntervalIsAQuarterOfTheRttInBounds) {
+  const auto interval_at = [](Duration rtt) {
+    Channel channel(0, true);
+    send(channel, at(0s), 0, true);
+    ReportNews news;
+    EXPECT_TRUE(channel.loss.on_report(at(rtt), {0, 1, {}, 0, 0, 0, {{0, 1}}}, channel.sent, news));
+    return channel.report_interval();
+  };
+  EXPECT_EQ(interval_at(100us), Receipts::kMinInterval);
+  EXPECT_EQ(interval_at(40ms), 10ms);
+  EXPECT_EQ(interval_at(2s), Receipts::kMaxInterval);
+}
+
+}  // namespace
+}  // namespace mcdtp

@@ -1,0 +1,143 @@
+#include "common/core/loss.h"
+
+#include <gtest/gtest.h>
+
+namespace mcdtp {
+namespace {
+
+using namespace std::chrono_literals;
+using State = SentPacket::State;
+
+class Loss : public testing::Test {
+ protected:
+  void send(Duration when, State state = State::kOutstanding) {
+    SentPacket packet;
+    packet.sent_at = Time{} + when;
+    packet.size = 1000;
+    packet.state = state;
+    if (state == State::kOutstanding) loss.on_sent_asking(packet.sent_at, sent, false);
+    sent.add(std::move(packet));
+  }
+  ReportNews report(Duration when, std::vector<Range> ranges, Duration delay = {}) {
+    ReportNews news;
+    EXPECT_TRUE(
+        loss.on_report(Time{} + when, {0, ++sequence, delay, 0, 0, 0, std::move(ranges)}, sent, news));
+    return news;
+  }
+  std::vector<PacketNumber> lost(Duration when) { return loss.detect_lost(Time{} + when, sent); }
+
+  SentPackets sent;
+  LossDetector loss;
+  std::uint64_t sequence = 0;
+};
+
+using Numbers = std::vector<PacketNumber>;
+
+TEST_F(Loss, ThreeLaterPacketsMakeOneLost) {
+  for (int i = 0; i < 5; ++i) send(i * 1ms);
+  report(100ms, {{1, 3}});
+  EXPECT_EQ(lost(100ms), Numbers{});
+  report(101ms, {{1, 4}});
+  EXPECT_EQ(lost(101ms), Numbers{0});
+  EXPECT_EQ(sent.find(0)->state, State::kLost);
+}
+
+TEST_F(Loss, TimeMakesOneLost) {
+  send(0ms);
+  send(1ms);
+  report(101ms, {{1, 2}});
+  EXPECT_EQ(lost(101ms), Numbers{});
+  EXPECT_EQ(loss.loss_timer(), Time{} + 112500us);
+  EXPECT_EQ(lost(112ms), Numbers{});
+  EXPECT_EQ(lost(112500us), Numbers{0});
+  EXPECT_EQ(loss.loss_timer(), kNever);
+}
+
+TEST_F(Loss, NothingIsLostBeforeALaterOneCame) {
+  send(0ms);
+  EXPECT_EQ(lost(10s), Numbers{});
+}
+
+TEST_F(Loss, RttIsOfTheNewestWithoutTheReceiversDelay) {
+  send(0ms);
+  send(10ms);
+  EXPECT_EQ(report(150ms, {{0, 2}}, 40ms).rtt, 100ms);
+  EXPECT_EQ(loss.rtt().smoothed(), 100ms);
+  EXPECT_EQ(loss.rtt().variation(), 50ms);
+  // The newest is known already: no sample.
+  send(20ms, State::kSilent);
+  EXPECT_FALSE(report(160ms, {{0, 3}}).rtt);
+  send(200ms);
+  report(360ms, {{0, 4}});
+  EXPECT_EQ(loss.rtt().smoothed(), 107500us);
+  EXPECT_EQ(loss.rtt().min(), 100ms);
+}
+
+TEST_F(Loss, ADelayLongerThanTheTripGivesAPositiveSample) {
+  send(0ms);
+  EXPECT_EQ(report(1ms, {{0, 1}}, 1h).rtt, 1us);
+}
+
+TEST_F(Loss, ReportOfANumberNeverSentChangesNothing) {
+  send(0ms);
+  ReportNews news;
+  EXPECT_FALSE(loss.on_report(Time{}, {0, 5, {}, 0, 0, 0, {{0, 2}}}, sent, news));
+  EXPECT_EQ(sent.packets_outstanding(), 1u);
+  EXPECT_EQ(report(1ms, {{0, 1}}).covered, Numbers{0});
+}
+
+TEST_F(Loss, AnOlderReportSaysNothing) {
+  send(0ms);
+  send(0ms);
+  sequence = 7;
+  report(1ms, {{1, 2}});
+  sequence = 5;
+  EXPECT_EQ(report(2ms, {{0, 1}}).covered, Numbers{});
+}
+
+TEST_F(Loss, SpuriousLossRaisesTheThreshold) {
+  for (int i = 0; i < 10; ++i) send(0ms);
+  report(100ms, {{5, 6}});
+  EXPECT_EQ(lost(100ms), (Numbers{0, 1, 2}));
+  EXPECT_EQ(report(101ms, {{0, 6}}).covered_late, (Numbers{0, 1, 2}));
+  EXPECT_EQ(loss.spurious(), 3u);
+  EXPECT_EQ(loss.packet_threshold(), 6u);
+  report(102ms, {{9, 10}, {0, 6}});
+  EXPECT_EQ(lost(102ms), Numbers{});
+}
+
+TEST_F(Loss, ProbeTimerBacksOffAndASignOfLifeEndsThat) {
+  EXPECT_EQ(loss.probe_timer(sent, 50ms), kNever);
+  send(0ms);
+  const Duration first = loss.probe_timer(sent, 50ms) - Time{};
+  EXPECT_EQ(first, 333ms + 2 * 333ms + 50ms);
+  loss.on_probe_timeout();
+  loss.on_sent_asking(Time{} + first, sent, true);
+  EXPECT_EQ(loss.probe_timer(sent, 50ms) - Time{}, 3 * first);
+  send(first);
+  report(1100ms, {{1, 2}});
+  EXPECT_EQ(loss.probes_unanswered(), 0);
+}
+
+// A channel that dies while it is busy is noticed, however much is sent on it.
+TEST_F(Loss, ProbeTimerIsNotPutOffBySending) {
+  send(0ms);
+  const Time due = loss.probe_timer(sent, 50ms);
+  for (int i = 1; i < 100; ++i) send(i * 10ms);
+  EXPECT_EQ(loss.probe_timer(sent, 50ms), due);
+  report(500ms, {{0, 1}});
+  EXPECT_GT(loss.probe_timer(sent, 50ms), Time{} + 500ms);
+}
+
+TEST_F(Loss, ALateReportIsASignOfLifeToo) {
+  send(0ms);
+  send(0ms);
+  sent.find(0)->lost_at = Time{};
+  sent.resolve(*sent.find(0), State::kLost);
+  loss.on_probe_timeout();
+  report(1s, {{0, 1}});
+  EXPECT_EQ(loss.probes_unanswered(), 0);
+}
+
+}  // namespace
+}  // namespace mcdtp

@@ -1,0 +1,90 @@
+#include "common/core/paths.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace mcdtp {
+namespace {
+
+using Ids = std::vector<PathId>;
+constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
+
+TEST(Paths, FirstCandidateThatAnswersWins) {
+  Paths paths;
+  paths.set_candidates({1, 2, 3});
+  EXPECT_EQ(paths.unproved(), (Ids{1, 2, 3}));
+  EXPECT_FALSE(paths.active());
+  EXPECT_TRUE(paths.on_covered(2));
+  EXPECT_EQ(paths.active(), 2u);
+  EXPECT_TRUE(paths.unproved().empty());
+  EXPECT_FALSE(paths.on_covered(1));
+  EXPECT_EQ(paths.active(), 2u);
+}
+
+TEST(Paths, OnlyTheNewestPacketMakesANewAddressCount) {
+  Paths paths;
+  EXPECT_FALSE(paths.on_packet(9, 1200, false));
+  EXPECT_FALSE(paths.reply());
+  EXPECT_TRUE(paths.on_packet(9, 1200, true));
+  EXPECT_EQ(paths.reply(), 9u);
+  EXPECT_FALSE(paths.on_covered(8));
+  EXPECT_TRUE(paths.on_covered(9));
+}
+
+TEST(Paths, AnUnprovedAddressGetsThreeTimesWhatCameFromIt) {
+  Paths paths;
+  paths.on_packet(9, 100, true);
+  EXPECT_EQ(paths.allowance(9), 300u);
+  paths.on_sent(9, 250);
+  EXPECT_EQ(paths.allowance(9), 50u);
+  paths.on_sent(9, 100);
+  EXPECT_EQ(paths.allowance(9), 0u);
+  paths.on_packet(9, 100, false);
+  EXPECT_EQ(paths.allowance(9), 250u);
+  EXPECT_EQ(paths.allowance(8), 0u);
+  paths.set_candidates({1});
+  EXPECT_EQ(paths.allowance(1), kUnlimited);
+}
+
+TEST(Paths, TheOldAddressStaysUntilTheNewEchoes) {
+  Paths paths;
+  paths.on_packet(1, 1200, true);
+  paths.on_covered(1);
+  EXPECT_TRUE(paths.on_packet(2, 50, true));
+  EXPECT_EQ(paths.active(), 1u);
+  EXPECT_EQ(paths.unproved(), Ids{2});
+  EXPECT_EQ(paths.allowance(2), 150u);
+  EXPECT_FALSE(paths.on_packet(2, 50, true));
+  EXPECT_TRUE(paths.on_covered(2));
+  EXPECT_EQ(paths.active(), 2u);
+  // And back.
+  EXPECT_TRUE(paths.on_packet(1, 50, true));
+  EXPECT_TRUE(paths.on_covered(1));
+  EXPECT_EQ(paths.active(), 1u);
+}
+
+// Much more was sent there than came from it: the limit must not forbid the probe that would bring it back.
+TEST(Paths, ADoubtedAddressThatOnceEchoedMayBeProbed) {
+  Paths paths;
+  paths.on_packet(1, 1200, true);
+  paths.on_covered(1);
+  paths.on_sent(1, 1'000'000);
+  paths.doubt();
+  EXPECT_FALSE(paths.active());
+  EXPECT_EQ(paths.unproved(), Ids{1});
+  EXPECT_EQ(paths.allowance(1), kUnlimited);
+  EXPECT_TRUE(paths.on_covered(1));
+}
+
+TEST(Paths, AddressesAreBounded) {
+  Paths paths;
+  paths.set_candidates({1});
+  for (PathId id = 2; id < 1000; ++id) paths.on_packet(id, 100, true);
+  EXPECT_LE(paths.unproved().size(), 17u);
+  EXPECT_EQ(paths.unproved().front(), 1u);
+  EXPECT_EQ(paths.reply(), 999u);
+}
+
+}  // namespace
+}  // namespace mcdtp
