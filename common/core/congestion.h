@@ -14,8 +14,10 @@ struct ReportSample {
   Time now{};
   std::uint64_t covered = 0;         // newly covered
   std::uint64_t lost = 0;            // newly declared lost
+  std::uint64_t found = 0;           // newly covered after it was declared lost: not in `covered`
   std::uint64_t quiet_covered = 0;   // of `covered`: sent while quiet()
   std::uint64_t quiet_lost = 0;      // of `lost`: sent while quiet()
+  std::uint64_t quiet_found = 0;     // of `found`: sent while quiet()
   std::uint64_t in_flight = 0;       // after all of it
   std::uint64_t sent = 0;            // ever, until now
   std::uint64_t newest_covered = 0;  // `sent` up to the newest packet covered: ends a round; 0: none

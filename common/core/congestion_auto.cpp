@@ -11,6 +11,7 @@ namespace {
 constexpr double kStartupGain = 4;
 constexpr double kStartupGrowth = 1.25;
 constexpr int kFlatRounds = 3;
+constexpr double kManyLost = 20 * 1200;  // bytes: fewer may be chance
 constexpr double kDrainGain = 0.5;
 constexpr int kMaxDrainRounds = 4;
 // A little more than the first stake, so that what queue is left shrinks from cycle to cycle.
@@ -101,7 +102,8 @@ void CongestionAuto::on_report(const ReportSample& sample) {
   if (sample.rtt) note_rtt(sample.now, *sample.rtt);
   note_quiet(sample);
   round_.covered += static_cast<double>(sample.covered);
-  round_.lost += static_cast<double>(sample.lost);
+  round_.lost =
+      std::max(0.0, round_.lost + static_cast<double>(sample.lost) - static_cast<double>(sample.found));
   const double taken = rate_of(sample);
   if (taken > 0 && (!sample.application_limited || taken > rate())) {
     round_.limited = false;
@@ -126,10 +128,11 @@ void CongestionAuto::note_rtt(Time now, Duration rtt) {
 }
 
 void CongestionAuto::note_quiet(const ReportSample& sample) {
-  if (sample.quiet_covered + sample.quiet_lost == 0) return;
+  if (sample.quiet_covered + sample.quiet_lost + sample.quiet_found == 0) return;
   quiet_covered_ += static_cast<double>(sample.quiet_covered);
-  quiet_lost_ += static_cast<double>(sample.quiet_lost);
-  const double fade = std::min(1.0, kQuietMemory / (quiet_covered_ + quiet_lost_));
+  quiet_lost_ += static_cast<double>(sample.quiet_lost) - static_cast<double>(sample.quiet_found);
+  quiet_lost_ = std::max(0.0, quiet_lost_);
+  const double fade = std::min(1.0, kQuietMemory / std::max(1.0, quiet_covered_ + quiet_lost_));
   quiet_covered_ *= fade;
   quiet_lost_ *= fade;
 }
@@ -175,7 +178,7 @@ void CongestionAuto::judge_startup(double rate_now) {
     flat_rounds_ = 0;
     return;
   }
-  const bool overflows = round_.loss() > loss_ + 0.1;
+  const bool overflows = round_.lost > kManyLost && round_.loss() > loss_ + 0.1;
   if (++flat_rounds_ >= kFlatRounds || overflows) enter(Phase::kDrain);
 }
 

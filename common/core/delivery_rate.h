@@ -34,6 +34,9 @@ class DeliveryRate {
   // This much more was declared lost, in bytes. Before on_arrived() for what the same report covers.
   void on_lost(std::uint64_t bytes) { lost_ += bytes; }
 
+  // What was declared lost has arrived after all.
+  void on_found(std::uint64_t bytes) { lost_ -= bytes; }
+
   struct Sample {
     double rate = 0;         // bytes/s; 0: none
     double loss = 0;         // share of these bytes that was lost
@@ -49,7 +52,9 @@ class DeliveryRate {
     const Duration span = std::max({Duration(kMinSpan), mark.sent_at - snapshot.arrived.sent_at,
                                     mark.arrived_at - snapshot.arrived.arrived_at});
     const auto bytes = static_cast<double>(mark.sent - snapshot.arrived.sent);
-    const double loss = bytes > 0 ? std::min(1.0, static_cast<double>(lost_ - snapshot.lost) / bytes) : 0;
+    const double loss = bytes > 0 && lost_ > snapshot.lost
+                            ? std::min(1.0, static_cast<double>(lost_ - snapshot.lost) / bytes)
+                            : 0;
     return {bytes / to_seconds(span), loss, mark.sent, snapshot.application_limited};
   }
 

@@ -134,6 +134,7 @@ class Session {
   void lose_all(Time now, Channel& channel);
   void requeue(SentPacket& packet);
   void on_proved(Time now, Channel& channel);
+  void on_first_proved(Time now, const Channel& channel);
   void doubt(Time now, Channel& channel);
   void take_rate(Channel& channel, const SentPacket& newest, ReportSample& sample);
   void feed_congestion(Time now, const Channel& channel, ReportSample& sample);

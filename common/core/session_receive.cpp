@@ -102,8 +102,14 @@ void Session::on_report(Time now, const ReportFrame& report) {
     if (packet.snapshot.quiet) sample.quiet_covered += packet.size;
     cover(now, *channel, packet);
   }
-  for (const PacketNumber number : news.covered_late) cover(now, *channel, *channel->sent.find(number));
+  for (const PacketNumber number : news.covered_late) {
+    SentPacket& packet = *channel->sent.find(number);
+    sample.found += packet.size;
+    if (packet.snapshot.quiet) sample.quiet_found += packet.size;
+    cover(now, *channel, packet);
+  }
   statistics_.spurious_losses += news.covered_late.size();
+  delivery_.on_found(channel->is_datagram() ? sample.found : 0);
   lose(now, *channel, sample);
   if (news.rtt) take_rate(*channel, *channel->sent.find(report.ranges.front().end - 1), sample);
   feed_congestion(now, *channel, sample);
@@ -165,7 +171,7 @@ void Session::take_rate(Channel& channel, const SentPacket& newest, ReportSample
 
 void Session::feed_congestion(Time now, const Channel& channel, ReportSample& sample) {
   count_in_flight();
-  if (!channel.is_datagram() || (sample.covered == 0 && sample.lost == 0)) return;
+  if (!channel.is_datagram() || sample.covered + sample.found + sample.lost == 0) return;
   sample.now = now;
   sample.in_flight = in_flight_;
   sample.sent = delivery_.sent();
@@ -189,20 +195,25 @@ void Session::on_proved(Time now, Channel& channel) {
   events_.push_back({SessionEventKind::kChannelProved, channel.id(), 0, {}});
   if (!channel.is_datagram()) return;
   udp_decided_ = true;
+  if (proved_datagram_ == 0) on_first_proved(now, channel);
+  count_in_flight();
+}
+
+void Session::on_first_proved(Time now, const Channel& channel) {
   for (auto& [id, other] : channels_) {
     // What waits on a stream channel would arrive last: it goes again.
-    if (!other.is_datagram() && proved_datagram_ == 0) {
+    if (!other.is_datagram()) {
       for (SentPacket& packet : other.sent.packets()) {
         if (packet.state == SentPacket::State::kOutstanding) requeue(packet);
       }
     }
-    // The other channels of a client follow the first that found its way.
+    // The other channels of a client follow the first that found its way. (Not the second: each would make all the
+    // rest probe anew, a burst that grows with the square of their number.)
     if (other.is_datagram() && !other.proved() && role_ == Role::kClient) {
       other.paths.set_candidates({*channel.paths.active()});
       other.probe_soon(now);
     }
   }
-  count_in_flight();
 }
 
 void Session::doubt(Time now, Channel& channel) {
