@@ -1,0 +1,138 @@
+#include <gtest/gtest.h>
+
+#include "tests/sim/world.h"
+
+// Finding UDP out, losing it, and keeping it alive.
+namespace mcdtp::sim {
+namespace {
+
+WorldSettings clean(Duration delay = milliseconds(10)) {
+  WorldSettings settings;
+  settings.channels = 4;
+  settings.up.rate_bps = settings.down.rate_bps = 20e6;
+  settings.up.delay = settings.down.delay = delay;
+  return settings;
+}
+
+WorldSettings blocked(Duration delay) {
+  WorldSettings settings = clean(delay);
+  settings.up.cut = settings.down.cut = true;
+  return settings;
+}
+
+std::size_t count(const Host& host, SessionEventKind kind) {
+  return static_cast<std::size_t>(std::count_if(host.events.begin(), host.events.end(),
+                                                [&](const SessionEvent& e) { return e.kind == kind; }));
+}
+
+TEST(UdpScenario, BlockedIsDecidedInTime) {
+  for (const Duration delay : {milliseconds(10), milliseconds(400)}) {
+    World world(blocked(delay));
+    world.client.send(kStdio, 2'000'000);
+    EXPECT_TRUE(world.run_until([&] { return world.server.ended(kStdio); }, seconds(60)));
+    const auto decided = world.client.time_of(SessionEventKind::kUdpBlocked);
+    ASSERT_TRUE(decided);
+    // The RTT as SSH shows it: both ways, and the time on the slow pipe.
+    EXPECT_LE(*decided, Time{} + std::max<Duration>(seconds(1), 4 * (2 * delay + milliseconds(100))));
+    EXPECT_TRUE(world.server.intact());
+    EXPECT_EQ(count(world.client, SessionEventKind::kUdpBlocked), 1u);
+  }
+}
+
+TEST(UdpScenario, LittleStandsOnSshUntilUdpIsDecided) {
+  World world(blocked(milliseconds(100)));
+  world.client.send(kStdio, 2'000'000);
+  std::uint64_t most = 0;
+  world.run_until(
+      [&] {
+        const Channel* ssh = world.client.session().channel(kSshChannel);
+        if (!world.client.has_event(SessionEventKind::kUdpBlocked)) {
+          most = std::max(most, ssh->sent.bytes_outstanding());
+        }
+        return world.server.ended(kStdio);
+      },
+      seconds(20));
+  EXPECT_TRUE(world.server.ended(kStdio));
+  EXPECT_LE(most, Session::kStreamChannelWindow + 1000) << "control frames besides";
+  EXPECT_GT(most, Session::kStreamChannelWindow / 2);
+}
+
+TEST(UdpScenario, AllChannelsAreProvedBothWays) {
+  World world(clean());
+  const auto proved = [&] {
+    return count(world.client, SessionEventKind::kChannelProved) >= 5 &&
+           count(world.server, SessionEventKind::kChannelProved) >= 5;
+  };
+  EXPECT_TRUE(world.run_until(proved, milliseconds(300)));
+  EXPECT_FALSE(world.client.has_event(SessionEventKind::kUdpBlocked));
+}
+
+TEST(UdpScenario, ComesBackLongAfterItWasGivenUp) {
+  World world(blocked(milliseconds(10)));
+  world.at(seconds(30), [&] { world.cut_all(false); });
+  const auto proved = [&] { return world.client.session().has_proved_datagram_channel(); };
+  EXPECT_FALSE(world.run_until(proved, seconds(30)));
+  EXPECT_TRUE(world.run_until(proved, seconds(30) + Channel::kMaxProbeInterval + seconds(1)));
+}
+
+// A download: the server has sent far more to the address than came from it, and must be able to find it
+// again.
+TEST(UdpScenario, ServerFindsTheClientAgainAfterALongSilence) {
+  World world(clean());
+  world.server.write(kStdio, 5'000'000);
+  ASSERT_TRUE(world.run_until([&] { return world.client.received(kStdio) == 5'000'000; }, seconds(10)));
+  const Duration then = world.now().time_since_epoch();
+  world.cut_all(true);
+  world.server.write(kStdio, 100'000);
+  world.at(then + seconds(20), [&] { world.cut_all(false); });
+  const auto back = [&] { return world.server.session().has_proved_datagram_channel(); };
+  world.run_until([&] { return !back(); }, then + seconds(20));
+  EXPECT_FALSE(back());
+  EXPECT_TRUE(world.run_until(back, then + seconds(20) + Channel::kMaxProbeInterval + seconds(1)));
+}
+
+TEST(UdpScenario, IdleSessionsSayLittleAndStayProved) {
+  World world(clean());
+  world.run_until([] { return false; }, seconds(5));
+  const std::uint64_t sent = world.up(0).offered, wakes = world.client.wakes;
+  world.run_until([] { return false; }, seconds(605));
+  // 600 s / 15 s x 4 channels: a ping each way and its report.
+  const std::uint64_t packets = world.up(0).offered - sent;
+  EXPECT_GE(packets, 4 * 600 / 15 - 8u);
+  EXPECT_LE(packets, 4 * 4 * 600 / 15u);
+  EXPECT_LE(world.client.wakes - wakes, 20 * packets);
+  EXPECT_EQ(count(world.client, SessionEventKind::kChannelDoubted), 0u);
+}
+
+// Half an hour with one direction of UDP closed: what is kept of packets that nothing answers stays little.
+TEST(UdpScenario, OneWayUdpKeepsNoHistory) {
+  WorldSettings settings = clean();
+  settings.down.cut = true;
+  World world(settings);
+  world.client.write(kStdio, 3'000'000);
+  ASSERT_TRUE(world.run_until([&] { return world.server.received(kStdio) == 3'000'000; }, seconds(30)));
+  world.run_until([] { return false; }, seconds(1800));
+  for (ChannelId id = 0; id < 4; ++id) {
+    EXPECT_LT(
+        world.server.session().channel(id)->sent.next() - world.server.session().channel(id)->sent.first(),
+        2000u);
+    EXPECT_LT(
+        world.client.session().channel(id)->sent.next() - world.client.session().channel(id)->sent.first(),
+        2000u);
+  }
+}
+
+// Both ends prove a direct TCP connection, each for itself, and it becomes their control link.
+TEST(UdpScenario, TcpIsProvedByBothEnds) {
+  World world(blocked(milliseconds(10)));
+  world.at(milliseconds(100), [&] { world.connect_tcp(256); });
+  const auto proved = [&](const Host& host) {
+    return std::any_of(host.events.begin(), host.events.end(), [](const SessionEvent& e) {
+      return e.kind == SessionEventKind::kChannelProved && e.channel == 256;
+    });
+  };
+  EXPECT_TRUE(world.run_until([&] { return proved(world.client) && proved(world.server); }, seconds(1)));
+}
+
+}  // namespace
+}  // namespace mcdtp::sim
