@@ -1,0 +1,111 @@
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <vector>
+
+#include "common/core/check.h"
+#include "common/core/session.h"
+
+namespace mcdtp::fuzz {
+
+// Hands out the fuzzer's bytes as choices; zeros when there are none left.
+class Choices {
+ public:
+  explicit Choices(Bytes data) : data_(data) {}
+  std::uint8_t next() {
+    if (data_.empty()) return 0;
+    const std::uint8_t value = data_[0];
+    data_ = data_.subspan(1);
+    return value;
+  }
+  bool empty() const { return data_.empty(); }
+  Bytes take(std::size_t size) {
+    const Bytes part = data_.first(std::min(size, data_.size()));
+    data_ = data_.subspan(part.size());
+    return part;
+  }
+
+ private:
+  Bytes data_;
+};
+
+inline std::uint8_t pattern(StreamId id, std::uint64_t offset) {
+  return static_cast<std::uint8_t>((offset * 0x9e3779b97f4a7c15ULL + id * 31) >> 32);
+}
+
+inline constexpr std::uint64_t kPairChannels = 3;
+
+inline SessionConfig pair_config(Role role) {
+  SessionConfig config;
+  config.role = role;
+  config.channels = kPairChannels;
+  config.congestion = make_congestion("fixed", 100'000'000);
+  return config;
+}
+
+// One end: a session, and a user that reads all and checks each byte.
+class End {
+ public:
+  explicit End(Role role) : session(Time{}, pair_config(role)) {
+    session.add_stream_channel(Time{}, kSshChannel);
+    for (ChannelId id = 0; id < kPairChannels; ++id) {
+      const bool client = role == Role::kClient && id == 0;
+      session.add_datagram_channel(Time{}, id, client ? std::vector<PathId>{0} : std::vector<PathId>{});
+    }
+  }
+
+  void write(StreamId id, std::size_t size) {
+    while (size > 0) {
+      MutableBytes room = session.streams().write_room(id);
+      room = room.first(std::min(room.size(), size));
+      if (room.empty()) return;
+      for (std::uint8_t& byte : room) byte = pattern(id, written_[id]++);
+      session.streams().wrote(id, room.size());
+      size -= room.size();
+    }
+  }
+
+  void read(StreamId id) {
+    Streams& streams = session.streams();
+    while (!paused) {
+      const Bytes bytes = streams.readable(id);
+      if (bytes.empty()) break;
+      for (const std::uint8_t byte : bytes) CHECK(byte == pattern(id, read_[id]++));
+      streams.consume(id, bytes.size());
+    }
+    if (streams.read_to_end(id) && !streams.was_reset(id)) ended_[id] = true;
+  }
+
+  void take_news() {
+    while (const auto news = session.poll_stream_news()) {
+      if (news->kind == StreamNews::Kind::kReadable) waiting_.push_back(news->stream);
+      if (news->kind == StreamNews::Kind::kOpened) opened.push_back(news->stream);
+    }
+    while (!paused && !waiting_.empty()) {
+      read(waiting_.front());
+      waiting_.pop_front();
+    }
+    while (session.poll_event()) {
+    }
+  }
+
+  std::uint64_t written(StreamId id) { return written_[id]; }
+  std::uint64_t taken(StreamId id) { return read_[id]; }
+  // Its end was reached without a reset.
+  bool ended(StreamId id) { return ended_[id]; }
+
+ private:
+  std::map<StreamId, std::uint64_t> written_;
+  std::map<StreamId, std::uint64_t> read_;
+  std::map<StreamId, bool> ended_;
+  std::deque<StreamId> waiting_;
+
+ public:
+  Session session;
+  std::vector<StreamId> opened;
+  bool paused = false;
+};
+
+}  // namespace mcdtp::fuzz
