@@ -50,7 +50,6 @@ class ClientSession {
   void tell(const std::string& line) const;
 
   const Options& options_;
-  Login& login_;
   asio::io_context io_;
   asio::signal_set signals_{io_, SIGTERM, SIGHUP, SIGINT};
   SessionKeys keys_;
@@ -66,7 +65,6 @@ class ClientSession {
 
 ClientSession::ClientSession(const Options& options, Login& login)
     : options_(options),
-      login_(login),
       keys_(login.finder.greeting()->secret, login.finder.greeting()->cipher),
       driver_(io_, session_config(), keys_,
               {[this](const SessionEvent& event) { on_event(event); },
