@@ -24,12 +24,12 @@ int print(std::string_view text) {
   return write(STDOUT_FILENO, text.data(), text.size()) == static_cast<ssize_t>(text.size()) ? 0 : kFailed;
 }
 
-// No greeting: a failed log-in, of which ssh has spoken, or a command that the far side forces on this key. Then
-// the real ssh runs, with the same words; not one byte of stdin has been read.
+// No greeting: a failed log-in, of which ssh has spoken; or a command that the far side forces on this key, or a
+// server that cannot start. Then the real ssh runs, with the same words; not one byte of stdin has been read.
 int without_greeting(const mcdtp::Options& options, mcdtp::Login& login) {
   const bool ended = login.result == GreetingFinder::Result::kMore;
   login.ssh->close_pipes();
-  if (ended && login.ssh->wait() == kFailed && login.finder.noise().empty()) return kFailed;
+  if (ended && login.ssh->wait() == kFailed && !login.done && login.finder.noise().empty()) return kFailed;
   if (options.verbose > 0) say("the far side runs no command of ours: going on as plain ssh");
   login.ssh.reset();
   mcdtp::hand_over(options.words_for_hand_over());
@@ -40,7 +40,7 @@ int log_in_and_run(const mcdtp::Options& options) {
   // Too long for an exec line.
   if (!exec_line) mcdtp::hand_over(options.words_for_hand_over());
   if (options.verbose > 0) say("backend: ssh");
-  const auto login = mcdtp::log_in(options, *exec_line);
+  const auto login = mcdtp::log_in(options, mcdtp::ask_ssh_for_config(options), *exec_line);
   switch (login->result) {
     case GreetingFinder::Result::kGreeting: return mcdtp::run_session(options, *login);
     case GreetingFinder::Result::kPlain:

@@ -1,0 +1,88 @@
+#include "client/login_watch.h"
+
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <stdexcept>
+
+#include "common/io/system.h"
+
+namespace mcdtp {
+namespace {
+
+constexpr int kLoginSignal = SIGUSR1;
+
+sigset_t login_signal() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, kLoginSignal);
+  return set;
+}
+
+// What poll() takes: rounded up, so that it never returns before its time.
+int poll_milliseconds(std::optional<Duration> wait) {
+  if (!wait) return -1;
+  return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(*wait).count());
+}
+
+}  // namespace
+
+LoginWatch::LoginWatch(Duration patience) : patience_(patience) {
+  const sigset_t set = login_signal();
+  signal_fd_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (signal_fd_ < 0) throw std::runtime_error(std::string("watch the log-in: ") + std::strerror(errno));
+  pthread_sigmask(SIG_BLOCK, &set, &mask_before_);
+}
+
+// A signal that still waits would end us once it is let in; ignoring it drops it.
+LoginWatch::~LoginWatch() {
+  const auto before = std::signal(kLoginSignal, SIG_IGN);
+  pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
+  std::signal(kLoginSignal, before);
+  close(signal_fd_);
+}
+
+// The words mean the same to every shell that the user may have.
+std::vector<std::string> LoginWatch::ssh_words() const {
+  return {"-oPermitLocalCommand=yes", "-oLocalCommand=kill -USR1 " + std::to_string(getpid())};
+}
+
+void LoginWatch::logged_in() {
+  if (!deadline_) deadline_ = now() + patience_;
+}
+
+bool LoginWatch::is_logged_in() {
+  take_signal();
+  return deadline_.has_value();
+}
+
+void LoginWatch::take_signal() {
+  signalfd_siginfo told{};
+  if (read(signal_fd_, &told, sizeof told) > 0) logged_in();
+}
+
+std::optional<Duration> LoginWatch::remaining() const {
+  if (!deadline_) return std::nullopt;
+  return std::max(Duration(0), *deadline_ - now());
+}
+
+bool LoginWatch::wait_readable(int fd) {
+  std::array<pollfd, 2> wanted{{{fd, POLLIN, 0}, {signal_fd_, POLLIN, 0}}};
+  for (;;) {
+    const auto left = remaining();
+    const int ready = poll(wanted.data(), wanted.size(), poll_milliseconds(left));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready < 0) throw std::runtime_error(std::string("wait for the greeting: ") + std::strerror(errno));
+    if (wanted[0].revents != 0) return true;
+    take_signal();
+    if (ready == 0 && left == Duration(0)) return false;
+  }
+}
+
+}  // namespace mcdtp

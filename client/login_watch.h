@@ -1,0 +1,44 @@
+#pragma once
+
+#include <csignal>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/core/types.h"
+
+namespace mcdtp {
+
+// Watches for a far side that has let us in and then says nothing: a command that it forces on this key may
+// wait for stdin, and would for ever, as we send nothing before the greeting. How long a log-in takes nobody
+// can say, for it may ask the user; so the time counts from its end, which ssh tells: it runs a LocalCommand
+// then, and that signals this process. REQUIRES: lives on the main thread, before other threads; one at a
+// time; SIGUSR1 is not used otherwise.
+class LoginWatch {
+ public:
+  // `patience`: from the log-in's end.
+  explicit LoginWatch(Duration patience);
+  LoginWatch(const LoginWatch&) = delete;
+  LoginWatch& operator=(const LoginWatch&) = delete;
+  ~LoginWatch();
+
+  // Options of ssh that make it tell; to stand before all others.
+  std::vector<std::string> ssh_words() const;
+  // The log-in is done, as others than ssh know. Only the first call counts.
+  void logged_in();
+  // Is it known to be done?
+  bool is_logged_in();
+  // Waits until `fd` can be read or has ended. False: patience is over.
+  bool wait_readable(int fd);
+
+ private:
+  void take_signal();
+  std::optional<Duration> remaining() const;
+
+  Duration patience_;
+  std::optional<Time> deadline_;
+  int signal_fd_ = 0;
+  sigset_t mask_before_{};
+};
+
+}  // namespace mcdtp

@@ -1,0 +1,80 @@
+#include "client/login_watch.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdlib>
+
+namespace mcdtp {
+namespace {
+
+constexpr Duration kLong = seconds(1000);
+
+class LoginWatchTest : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_EQ(pipe(ends_.data()), 0); }
+  void TearDown() override {
+    for (int fd : ends_) close(fd);
+  }
+  int far_side() const { return ends_[0]; }
+  void far_side_speaks() { ASSERT_EQ(write(ends_[1], "x", 1), 1); }
+
+  std::array<int, 2> ends_{};
+};
+
+TEST_F(LoginWatchTest, SilenceAfterTheLogInIsNotice) {
+  LoginWatch watch(milliseconds(5));
+  kill(getpid(), SIGUSR1);
+  EXPECT_FALSE(watch.wait_readable(far_side()));
+  EXPECT_TRUE(watch.is_logged_in());
+}
+
+TEST_F(LoginWatchTest, WordsBeforeTheLogInEndTheWait) {
+  LoginWatch watch(milliseconds(0));
+  far_side_speaks();
+  EXPECT_TRUE(watch.wait_readable(far_side()));
+  EXPECT_FALSE(watch.is_logged_in());
+}
+
+TEST_F(LoginWatchTest, WordsAfterTheLogInEndTheWait) {
+  LoginWatch watch(kLong);
+  kill(getpid(), SIGUSR1);
+  far_side_speaks();
+  EXPECT_TRUE(watch.wait_readable(far_side()));
+  EXPECT_TRUE(watch.is_logged_in());
+}
+
+TEST_F(LoginWatchTest, PatienceCountsFromTheFirstSign) {
+  LoginWatch watch(milliseconds(5));
+  watch.logged_in();
+  EXPECT_FALSE(watch.wait_readable(far_side()));
+  watch.logged_in();
+  EXPECT_FALSE(watch.wait_readable(far_side()));
+}
+
+TEST_F(LoginWatchTest, TheLocalCommandTells) {
+  LoginWatch watch(milliseconds(5));
+  const auto words = watch.ssh_words();
+  ASSERT_EQ(words.size(), 2u);
+  EXPECT_EQ(words[0], "-oPermitLocalCommand=yes");
+  const std::string start = "-oLocalCommand=";
+  ASSERT_TRUE(words[1].starts_with(start));
+  ASSERT_EQ(std::system(words[1].substr(start.size()).c_str()), 0);
+  EXPECT_TRUE(watch.is_logged_in());
+}
+
+TEST_F(LoginWatchTest, ASignalNotLookedAtEndsNobody) {
+  {
+    LoginWatch watch(kLong);
+    kill(getpid(), SIGUSR1);
+  }
+  sigset_t blocked;
+  ASSERT_EQ(pthread_sigmask(SIG_BLOCK, nullptr, &blocked), 0);
+  EXPECT_EQ(sigismember(&blocked, SIGUSR1), 0);
+  EXPECT_EQ(std::signal(SIGUSR1, SIG_DFL), SIG_DFL);
+}
+
+}  // namespace
+}  // namespace mcdtp
