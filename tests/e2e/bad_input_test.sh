@@ -1,0 +1,73 @@
+#!/bin/bash
+# What cannot go well ends with status 255, nothing on stdout, and one clear sentence: ours, or ssh's own.
+. "$(dirname "$0")/lib.sh"
+e2e_start
+refused() { # PATTERN COMMAND...: one line on stderr that has the pattern
+  local pattern=$1
+  shift
+  status 255 "$@" </dev/null
+  out_is ""
+  err_has "$pattern"
+  same "lines on stderr" 1 "$(wc -l <"$dir/err")"
+}
+as_ssh() { # what ssh says, and nothing else
+  bounded ssh "$@" </dev/null >/dev/null 2>"$dir/wanted"
+  status 255 bounded "$SHIM" "$@" </dev/null
+  out_is ""
+  same_file "stderr" "$dir/wanted" "$dir/err"
+  [ -s "$dir/err" ] || fail "nothing was said"
+}
+
+step "our own options"
+refused "^mcdtp-shim: -c 65: the number of channels must be 1 to 64" shim -c 65 far true
+refused "^mcdtp-shim: -c 0: " shim -c 0 far true
+refused "^mcdtp-shim: --port-range 5: give LOW-HIGH" shim --port-range 5 far true
+refused "^mcdtp-shim: --rate fast: give" shim --rate fast far true
+refused "^mcdtp-shim: --cc fixed needs --rate" shim --cc fixed far true
+refused "^mcdtp-shim: --memory 1: give" shim --memory 1 far true
+refused "^mcdtp-shim: --bootstrap x: there are" shim --bootstrap x far true
+refused "^mcdtp-shim: unknown option --nonsense" shim --nonsense far true
+refused "^mcdtp-shim: no host given" "$SHIM"
+refused "^mcdtp-shim: the host -x starts with a dash" "$SHIM" -- -x true
+
+step "options that ssh refuses"
+as_ssh -F "$e2e_config" -oNonsense=yes far true
+as_ssh -F "$e2e_config" -oPort=x far true
+as_ssh -F "$e2e_config" -p 99999 far true
+as_ssh -F "$e2e_config" -j far true
+as_ssh -F "$dir/no such file" far true
+as_ssh -F "$e2e_config" -c no-such-cipher far true
+
+step "a host that is not there"
+as_ssh -F "$e2e_config" no-such-host.invalid true
+python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])' >"$dir/port"
+as_ssh -F "$e2e_config" -p "$(cat "$dir/port")" far true
+
+step "a key that is refused"
+ssh-keygen -q -t ed25519 -N '' -f "$dir/stranger"
+sed "s|IdentityFile .*|IdentityFile $dir/stranger|" "$e2e_config" >"$dir/config"
+as_ssh -F "$dir/config" far true
+
+step "a host key that is not known, and one that has changed"
+: >"$dir/empty"
+as_ssh -F "$e2e_config" -oUserKnownHostsFile="$dir/empty" far true
+sed "s| ssh-ed25519 .*| $(cut -d' ' -f1,2 "$dir/stranger.pub")|" "$dir/sshd/known_hosts" >"$dir/changed"
+as_ssh -F "$e2e_config" -oUserKnownHostsFile="$dir/changed" far true
+err_has "REMOTE HOST IDENTIFICATION HAS CHANGED"
+
+step "no ssh at all"
+refused "^mcdtp-shim: find ssh: there is none in PATH" env PATH="$dir" "$SHIM" -F "$e2e_config" far true
+refused "^mcdtp-shim: MCDTP_REAL_SSH: no program at" env MCDTP_REAL_SSH=/nowhere "$SHIM" -F "$e2e_config" far true
+
+step "a connection that breaks"
+status 255 shim far 'kill -KILL $(ps -o ppid= -p $PPID)' </dev/null
+out_is ""
+same "lines on stderr that are ours" 1 "$(grep -c '^mcdtp-shim: the connection to far ended' "$dir/err")"
+
+step "a server's bad options"
+status 255 bounded "$MCDTP_BIN/mcdtp-server" --channels 0 </dev/null
+err_has "^mcdtp-server: read the options: "
+status 255 bounded "$MCDTP_BIN/mcdtp-server" --cc nonsense </dev/null
+err_has "^mcdtp-server: --cc nonsense: no such congestion control"
+nothing_left
+passed

@@ -1,0 +1,72 @@
+#!/bin/bash
+# What only ssh can do is done by the real ssh, with the same words; and never do we take ourselves for it.
+. "$(dirname "$0")/lib.sh"
+e2e_start
+
+step "-V, -G, -Q"
+same "-V" "$(ssh -V 2>&1)" "$("$SHIM" -V 2>&1)"
+same "-G" "$(real_ssh -G -p 77 someone@far)" "$(shim -G -p 77 someone@far)"
+same "-Q" "$(ssh -Q cipher)" "$("$SHIM" -Q cipher)"
+same "our -c does not reach it" "$(real_ssh -G far)" "$(shim -c 8 --memory 64M -G far)"
+
+step "a terminal"
+status 0 shim -tt far 'tty; exit 0' </dev/null
+grep -q '^/dev/pts/' "$dir/out" || fail "no terminal"
+status 5 shim -t far 'exit 5' </dev/null
+
+step "forwards: -L with -N, and with a command"
+port=$(sed -n 's/^ *Port //p' "$e2e_config")
+free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+answers() { bash -c 'read -r -t 5 line <"/dev/tcp/127.0.0.1/$0" && [[ $line == SSH-* ]]' "$1" 2>/dev/null; }
+near=$(free_port)
+shim_in_background -N -L "$near:127.0.0.1:$port" far </dev/null >"$dir/out" 2>"$dir/err" &
+forwarder=$!
+until_true answers "$near"
+same "the program" ssh "$(cat "/proc/$forwarder/comm")"
+kill "$forwarder"
+wait "$forwarder"
+near=$(free_port)
+mkfifo "$dir/stdin"
+shim -L "$near:127.0.0.1:$port" far cat <"$dir/stdin" >"$dir/out" 2>"$dir/err" &
+forwarder=$!
+exec 8>"$dir/stdin"
+until_true answers "$near"
+exec 8>&-
+wait "$forwarder" || fail "status $?"
+
+step "-W"
+bounded "$SHIM" -F "$e2e_config" -W "127.0.0.1:$port" far </dev/null 2>"$dir/err" | head -c 4 >"$dir/out"
+out_is "SSH-"
+
+step "-O without a master"
+real_ssh -O check -oControlPath="$dir/none" far 2>"$dir/wanted"
+status 255 shim -O check -oControlPath="$dir/none" far </dev/null
+same_file stderr "$dir/wanted" "$dir/err"
+
+step "a master's connection is used"
+real_ssh -M -N -f -oControlPath="$dir/master" far </dev/null >/dev/null 2>&1
+before=$(grep -c 'Accepted publickey' "$dir/sshd/sshd.log")
+status 4 shim -v -oControlPath="$dir/master" far 'cat; exit 4' < <(echo word)
+out_is word
+same "log-ins" "$before" "$(grep -c 'Accepted publickey' "$dir/sshd/sshd.log")"
+real_ssh -O exit -oControlPath="$dir/master" far 2>/dev/null
+
+step "called ssh, by link and by copy of the name, it never calls itself"
+mkdir "$dir/bin" "$dir/hard"
+ln -s "$SHIM" "$dir/bin/ssh"
+ln "$SHIM" "$dir/hard/ssh" 2>/dev/null || ln -s "$dir/bin/ssh" "$dir/hard/ssh"
+export PATH=$dir/bin:$dir/hard:$PATH
+status 3 bounded ssh -v -F "$e2e_config" far 'echo out; exit 3' </dev/null
+out_is out && err_has "^mcdtp-shim: backend"
+same "-V" "$(/usr/bin/ssh -V 2>&1)" "$(bounded ssh -V 2>&1)"
+status 255 env PATH="$dir/bin:$dir/hard" "$dir/bin/ssh" -F "$e2e_config" far true </dev/null
+err_has "there is none in PATH but mcdtp-shim itself"
+status 255 env MCDTP_REAL_SSH="$dir/bin/ssh" "$SHIM" -F "$e2e_config" far true </dev/null
+err_has "MCDTP_REAL_SSH: it names mcdtp-shim itself"
+
+step "as ssh it serves rsync, which then adds an option of its own"
+mkdir "$dir/tree" && echo word >"$dir/tree/file"
+status 0 bounded rsync -a -4 -e "ssh -F $e2e_config" "$dir/tree/" "far:$dir/copy/"
+diff -r "$dir/tree" "$dir/copy" >&2 || fail "the trees differ"
+nothing_left
+passed

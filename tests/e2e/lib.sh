@@ -1,0 +1,125 @@
+# Bash library of the end-to-end tests: source it first. It makes $dir, a private sshd in it, and takes all away at
+# the end, whatever the end.
+#
+#   shim ARGUMENT...         mcdtp-shim with the sshd's configuration: host `far`; real_ssh: the same with ssh
+#   step WORDS...            names what is tried; fail says it
+#   fail WORDS...            ends the test
+#   same WHAT WANTED GOT     fails unless the two texts are equal
+#   status WANTED COMMAND... runs it and fails unless it exits so; what it prints is in $dir/out and $dir/err
+#   until_true COMMAND...    polls until it succeeds, for 20 s; then fails
+#   far_processes            the processes of logins: whatever sshd started for this test; near_processes: programs
+#                            started by shim_in_background and their children
+#   shim_in_background ...   starts mcdtp-shim itself as this shell's child ($!), no program around it
+#   pattern SIZE [SEED]      SIZE bytes, the same for the same seed
+#   server_pid               of the mcdtp-server that serves this test
+#   e2e_start_far [OPTION..] instead of e2e_start: the sshd is on the far host of an emulated link, the OPTIONs its; shim
+#                            and real_ssh then run on the near host
+#
+# A test that needs what is not there calls skip WORDS.... Nothing here asserts how long something took: the only
+# clock is the bound at which a hang becomes a failure.
+set -u
+e2e_here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+MCDTP_BIN=${MCDTP_BIN:-$e2e_here/../../build/bin}
+MCDTP_BIN=$(cd "$MCDTP_BIN" && pwd) || exit 1
+SHIM=$MCDTP_BIN/mcdtp-shim
+E2E_BOUND=${E2E_BOUND:-60} # seconds until a hang is a failure
+. "$e2e_here/../wan/sshd.sh"
+
+e2e_token=e2e-$$-$RANDOM$RANDOM
+e2e_step=
+unset LC_ALL GIT_PROTOCOL MCDTP_REAL_SSH
+
+step() { e2e_step="$*"; echo "- $*"; }
+fail() {
+  echo "FAILED: $e2e_step: $*"
+  for file in out err; do [ ! -s "$dir/$file" ] || { echo "-- $file:"; head -c 2000 "$dir/$file"; echo; }; done
+  exit 1
+}
+skip() { echo "skipped: $*"; exit 77; }
+
+e2e_clean() {
+  local pid
+  for pid in $(far_processes) $(near_processes); do kill -KILL "$pid" 2>/dev/null; done
+  sshd_stop "$dir/sshd" 2>/dev/null
+  [ -z "$e2e_near" ] || wan_down
+  rm -rf "$dir"
+}
+
+# Makes $dir and starts the sshd; the LINEs come first in its configuration. SetEnv is taken: more variables for
+# the logins go into E2E_ENV ("NAME=VALUE" words).
+e2e_start() {
+  [ -n "${dir-}" ] || e2e_directory
+  sshd_start "$dir/sshd" "${E2E_ADDRESS:-127.0.0.1}" "$(e2e_set_env)" "$@" || exit 1
+  e2e_config=$dir/sshd/ssh_config
+}
+e2e_directory() {
+  dir=$(mktemp -d "${TMPDIR:-/tmp}/mcdtp-e2e.XXXXXX") || exit 1
+  trap e2e_clean EXIT
+  trap 'exit 1' TERM INT HUP
+}
+e2e_set_env() {
+  echo "SetEnv \"PATH=${E2E_PATH:-$MCDTP_BIN:/usr/local/bin:/usr/bin:/bin}\" E2E_TOKEN=$e2e_token ${E2E_ENV-}"
+}
+
+e2e_start_far() {
+  . "$e2e_here/../wan/netns.sh"
+  wan_enter
+  wan_check || exit
+  e2e_directory
+  e2e_near=wan_near
+  wan_up "$@" || exit
+  SSHD_NETNS=$WAN_FAR sshd_start "$dir/sshd" 10.77.0.2 "$(e2e_set_env)" || exit 1
+  e2e_config=$dir/sshd/ssh_config
+}
+
+e2e_near=
+bounded() { $e2e_near timeout --foreground -k 5 "$E2E_BOUND" "$@"; }
+shim() { bounded "$SHIM" -F "$e2e_config" "$@"; }
+real_ssh() { bounded ssh -F "$e2e_config" "$@"; }
+# `exec` in a subshell of its own: $! is the shim.
+shim_in_background() { E2E_NEAR=$e2e_token exec "$SHIM" -F "$e2e_config" "$@"; }
+
+same() { [ "$2" = "$3" ] || fail "$1: wanted $(printf %q "$2"), got $(printf %q "$3")"; }
+same_file() { cmp "$2" "$3" >&2 || fail "$1: the bytes differ"; }
+status() {
+  local wanted=$1 got
+  shift
+  "$@" >"$dir/out" 2>"$dir/err"
+  got=$?
+  [ "$got" -eq "$wanted" ] || fail "$*: status $got, wanted $wanted"
+}
+out_is() { same "stdout" "$1" "$(cat "$dir/out")"; }
+err_is() { same "stderr" "$1" "$(cat "$dir/err")"; }
+err_has() { grep -q -- "$1" "$dir/err" || fail "stderr lacks: $1"; }
+err_lacks() { ! grep -q -- "$1" "$dir/err" || fail "stderr has: $1"; }
+
+until_true() {
+  local tries
+  for ((tries = 0; tries < 400; ++tries)); do
+    "$@" && return 0
+    sleep 0.05
+  done
+  fail "never true: $*"
+}
+
+# Zombies have no environment to read, and are gone for all purposes.
+with_environment() {
+  local file
+  for file in $(grep -zlsx -- "$1" /proc/[0-9]*/environ); do
+    file=${file#/proc/}
+    echo "${file%/environ}"
+  done
+}
+far_processes() { with_environment "E2E_TOKEN=$e2e_token"; }
+near_processes() { with_environment "E2E_NEAR=$e2e_token"; }
+no_far_processes() { [ -z "$(far_processes)" ]; }
+no_near_processes() { [ -z "$(near_processes)" ]; }
+nothing_left() {
+  until_true no_near_processes
+  until_true no_far_processes
+}
+
+server_pid() { local pid; for pid in $(far_processes); do [ "$(cat "/proc/$pid/comm" 2>/dev/null)" != mcdtp-server ] || echo "$pid"; done; }
+
+pattern() { openssl enc -aes-128-ctr -K "$(printf %032x "${2:-1}")" -iv 0 -nosalt </dev/zero 2>/dev/null | head -c "$1"; }
+passed() { echo passed; }

@@ -1,0 +1,71 @@
+#!/bin/bash
+# A path that lets no UDP through, or only one way, or no more: the bytes arrive, the status is right, -v says why.
+. "$(dirname "$0")/lib.sh"
+e2e_start_far --delay 5
+pattern 1000000 >"$dir/bytes"
+mkfifo "$dir/stdin"
+has() { grep -q -- "$1" "$dir/log"; }
+size_is() { [ "$(stat -c %s "$1")" -ge "$2" ]; }
+
+options=()
+both_ways() { # LINE: of -v
+  shim -v -c 4 "${options[@]}" far 'cat; echo end >&2; exit 7' <"$dir/stdin" >"$dir/got" 2>"$dir/log" &
+  local shim=$!
+  exec 8>"$dir/stdin"
+  cat "$dir/bytes" >&8
+  until_true size_is "$dir/got" 1000000
+  until_true has "$1"
+  cat "$dir/bytes" >&8
+  exec 8>&-
+  wait "$shim"
+  same "status" 7 $?
+  cat "$dir/bytes" "$dir/bytes" | cmp - "$dir/got" || fail "the bytes differ"
+  has '^end$' || fail "stderr did not arrive"
+}
+
+step "all UDP blocked"
+wan_relink --delay 5 --block-udp
+both_ways "^mcdtp-shim: no answer by UDP: the stream goes over the SSH connection"
+has "channel 0: proved" && fail "UDP was proved"
+
+step "UDP blocked upwards"
+wan_relink --delay 5 --block-udp=up
+both_ways "^mcdtp-shim: no answer by UDP: the stream goes over the SSH connection"
+has "channel 0: proved" && fail "UDP was proved"
+
+step "UDP blocked downwards: up it is used, as the control link reports"
+wan_relink --delay 5 --block-udp=down
+both_ways "channel 3: proved"
+
+step "blocked in mid-transfer, and let through again"
+wan_relink --delay 5
+shim -v -c 4 far 'cat; exit 7' <"$dir/stdin" >"$dir/got" 2>"$dir/log" &
+shim=$!
+exec 8>"$dir/stdin"
+cat "$dir/bytes" >&8
+until_true has "channel 3: proved"
+until_true size_is "$dir/got" 1000000
+wan_block_udp
+cat "$dir/bytes" >&8
+until_true size_is "$dir/got" 2000000
+until_true has "channel 0: nothing comes back"
+wan_block_udp
+cat "$dir/bytes" >&8
+exec 8>&-
+wait "$shim"
+same "status" 7 $?
+cat "$dir/bytes" "$dir/bytes" "$dir/bytes" | cmp - "$dir/got" || fail "the bytes differ"
+
+step "no direct TCP either: the SSH connection alone is left"
+# The server listens on the port of channel 0, which somebody else has.
+wan_far python3 -c 'import socket, time
+s = socket.create_server(("10.77.0.2", 61700)); print("ready", flush=True); time.sleep(300)' >"$dir/squatter" &
+until_true test -s "$dir/squatter"
+options=(--port-range 61700-61700)
+both_ways "channel 0: proved"
+has "channel 256: " && fail "a direct TCP connection"
+wan_relink --delay 5 --block-udp
+both_ways "^mcdtp-shim: no answer by UDP: the stream goes over the SSH connection"
+has "channel 256: " && fail "a direct TCP connection"
+nothing_left
+passed

@@ -1,0 +1,38 @@
+#!/bin/bash
+# What -v tells, on stderr alone: backend, addresses tried, each channel proved, the control link.
+. "$(dirname "$0")/lib.sh"
+e2e_start
+has() { grep -q -- "$1" "$dir/log"; }
+
+step "a session of eight channels"
+mkfifo "$dir/stdin"
+exec 8<>"$dir/stdin"
+shim -v -c 8 far 'head -n 1' <"$dir/stdin" >"$dir/got" 2>"$dir/log" 8>&- &
+until_true has "^mcdtp-shim: channel 256: the control link is a direct TCP connection"
+for channel in {0..7}; do until_true has "^mcdtp-shim: channel $channel: proved, UDP to 127.0.0.1:6[01][0-9][0-9][0-9]$"; done
+has "^mcdtp-shim: backend: ssh$" || fail "no backend"
+has "^mcdtp-shim: trying UDP and TCP at 127.0.0.1$" || fail "no address"
+has "^mcdtp-shim: channel 8:" && fail "a ninth channel"
+echo word >&8
+wait $!
+same "status" 0 $?
+same "stdout" word "$(cat "$dir/got")"
+
+step "without -v nothing"
+status 0 shim -c 8 far 'echo word' </dev/null
+out_is word && err_is ""
+
+step "--port-range"
+shim -v -c 1 --port-range 61500-61510 far 'head -n 1' <"$dir/stdin" >"$dir/got" 2>"$dir/log" 8>&- &
+until_true has "^mcdtp-shim: channel 0: proved, UDP to 127.0.0.1:615[01][0-9]$"
+echo word >&8
+wait $! || fail "status $?"
+
+step "fewer ports than channels"
+shim -v -c 8 --port-range 61520-61521 far 'head -n 1' <"$dir/stdin" >"$dir/got" 2>"$dir/log" 8>&- &
+until_true has "^mcdtp-shim: channel 1: proved"
+echo word >&8
+wait $! || fail "status $?"
+has "^mcdtp-shim: channel 2: proved" && fail "a third channel on two ports"
+nothing_left
+passed
