@@ -58,8 +58,9 @@ cat "$dir/bytes" "$dir/bytes" "$dir/bytes" | cmp - "$dir/got" || fail "the bytes
 
 step "no direct TCP either: the SSH connection alone is left"
 # The server listens on the port of channel 0, which somebody else has.
-wan_far python3 -c 'import socket, time
+nsenter --net="$WAN_FAR" -- python3 -c 'import socket, time
 s = socket.create_server(("10.77.0.2", 61700)); print("ready", flush=True); time.sleep(300)' >"$dir/squatter" &
+squatter=$!
 until_true test -s "$dir/squatter"
 options=(--port-range 61700-61700)
 both_ways "channel 0: proved"
@@ -67,5 +68,6 @@ has "channel 256: " && fail "a direct TCP connection"
 wan_relink --delay 5 --block-udp
 both_ways "^mcdtp-shim: no answer by UDP: the stream goes over the SSH connection"
 has "channel 256: " && fail "a direct TCP connection"
+kill "$squatter"
 nothing_left
 passed
