@@ -60,7 +60,7 @@ refused "^mcdtp-shim: find ssh: there is none in PATH" env PATH="$dir" "$SHIM" -
 refused "^mcdtp-shim: MCDTP_REAL_SSH: no program at" env MCDTP_REAL_SSH=/nowhere "$SHIM" -F "$e2e_config" far true
 
 step "a connection that breaks"
-status 255 shim far 'kill -KILL $(ps -o ppid= -p $PPID)' </dev/null
+status 255 shim far 'kill -KILL $(ps -o ppid= -p $PPID); sleep 1000' </dev/null
 out_is ""
 same "lines on stderr that are ours" 1 "$(grep -c '^mcdtp-shim: the connection to far ended' "$dir/err")"
 
