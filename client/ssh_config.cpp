@@ -83,7 +83,7 @@ std::optional<std::string> take_token(std::string_view& path, const PathTokens& 
 
 // A warning of `ssh -G` would stand twice: the ssh that logs in says it too. Async-signal-safe.
 void silence(int from, int to) {
-  const int null = open("/dev/null", O_RDWR);
+  const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (int fd = from; null >= 0 && fd <= to; ++fd) {
     if (fd != STDOUT_FILENO) dup2(null, fd);
   }
@@ -124,6 +124,10 @@ std::vector<std::string> SshConfig::lines(const std::string& keyword) const {
 
 std::vector<std::string> SshConfig::words(const std::string& keyword) const {
   return split(text(keyword), ' ');
+}
+
+std::vector<std::string> SshConfig::list(const std::string& keyword) const {
+  return split(text(keyword), ',');
 }
 
 bool SshConfig::is_on(const std::string& keyword) const {

@@ -24,6 +24,8 @@ class SshConfig {
   std::vector<std::string> lines(const std::string& keyword) const;
   // The first value, split at spaces.
   std::vector<std::string> words(const std::string& keyword) const;
+  // The first value, split at commas.
+  std::vector<std::string> list(const std::string& keyword) const;
   // Is it set to something else than no, false, none or 0?
   bool is_on(const std::string& keyword) const;
 

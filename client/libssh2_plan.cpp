@@ -1,0 +1,135 @@
+#include "client/libssh2_plan.h"
+
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+
+#include "client/ssh_exec.h"
+#include "client/ssh_libssh2.h"
+
+namespace mcdtp {
+namespace {
+
+struct Account {
+  std::string name;
+  std::string home;
+};
+
+Account account_of_caller() {
+  const passwd* entry = getpwuid(getuid());
+  if (!entry) throw std::runtime_error("look up our own account: there is none for this user id");
+  return {entry->pw_name, entry->pw_dir};
+}
+
+std::optional<std::string> variable(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value ? std::optional<std::string>(value) : std::nullopt;
+}
+
+std::vector<std::string> variable_names() {
+  std::vector<std::string> names;
+  for (char** entry = environ; entry && *entry; ++entry) {
+    const std::string line = *entry;
+    names.push_back(line.substr(0, line.find('=')));
+  }
+  return names;
+}
+
+bool exists(const std::string& path) {
+  struct stat file {};
+  return lstat(path.c_str(), &file) == 0;
+}
+
+// IdentityAgent: a path, none, SSH_AUTH_SOCK, or $NAME; unset means SSH_AUTH_SOCK.
+std::optional<std::string> agent_socket(const SshConfig& config) {
+  const std::string setting = config.text("identityagent");
+  if (setting == "none") return std::nullopt;
+  std::optional<std::string> path = setting;
+  if (setting.empty() || setting == "SSH_AUTH_SOCK") path = variable("SSH_AUTH_SOCK");
+  if (setting.starts_with('$')) path = variable(setting.substr(1));
+  return path && exists(*path) ? path : std::nullopt;
+}
+
+PathTokens path_tokens(const Options& options, const SshConfig& config, const Account& account) {
+  const std::string alias = config.text("hostkeyalias");
+  return {account.home,
+          options.host,
+          config.host_name(),
+          alias.empty() ? options.host : alias,
+          config.text("port"),
+          config.user(),
+          account.name,
+          std::to_string(getuid()),
+          variable};
+}
+
+// A name with a space cannot be told from two names, but its second half rarely is an absolute path.
+void read_known_hosts_files(const SshConfig& config, const std::string& keyword, LocalFacts& facts,
+                            KnownHostKeys& known) {
+  for (const std::string& path : config.words(keyword)) {
+    if (path == "none") continue;
+    if (!path.starts_with('/')) facts.paths_are_clear = false;
+    std::ifstream file(path, std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    read_known_hosts(text, config.known_hosts_name(), known);
+  }
+}
+
+void read_identities(const SshConfig& config, const PathTokens& tokens, LocalFacts& facts) {
+  for (const std::string& line : config.lines("identityfile")) {
+    if (line == "none") continue;
+    const auto path = expand_path(line, tokens);
+    if (!path) facts.paths_are_clear = false;
+    if (auto identity = path ? read_identity(*path) : std::nullopt) facts.identities.push_back(*identity);
+  }
+}
+
+Libssh2Plan make_plan(const Options& options, const SshConfig& config, const Account& account) {
+  Libssh2Plan plan{config, {}, {}};
+  plan.facts.libssh2_version = libssh2_library_version();
+  plan.facts.agent_socket = agent_socket(config);
+  plan.facts.environment = variable_names();
+  const std::string control_path = config.text("controlpath");
+  plan.facts.has_control_socket = !control_path.empty() && control_path != "none" && exists(control_path);
+  read_known_hosts_files(config, "userknownhostsfile", plan.facts, plan.known);
+  read_known_hosts_files(config, "globalknownhostsfile", plan.facts, plan.known);
+  read_identities(config, path_tokens(options, config, account), plan.facts);
+  return plan;
+}
+
+bool is_there_an_ssh() {
+  try {
+    find_real_ssh();
+    return true;
+  } catch (const std::runtime_error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+Libssh2Choice choose_libssh2(const Options& options) {
+  const Account account = account_of_caller();
+  Libssh2Choice choice;
+  choice.has_ssh = is_there_an_ssh();
+  if (choice.has_ssh) choice.config = ask_ssh_for_config(options);
+  if (choice.has_ssh && !choice.config) {
+    choice.why_not = "ssh does not take the options";
+    return choice;
+  }
+  Libssh2Plan plan = make_plan(
+      options, choice.config ? *choice.config : default_config(options, account.name, account.home), account);
+  if (auto reason = why_not_libssh2(plan.config, plan.known, plan.facts)) {
+    choice.why_not = *reason;
+  } else {
+    choice.plan = std::move(plan);
+  }
+  return choice;
+}
+
+}  // namespace mcdtp
