@@ -13,6 +13,9 @@ namespace {
 
 // Unsent bytes above which the kernel calls the socket full: reports that wait there are old.
 constexpr int kNotSentLowWater = 16 * 1024;
+// A link whose far end has gone is given up after this long, ms; idle ones ask after 15 s whether it has.
+constexpr int kSilenceMilliseconds = 20'000;
+constexpr int kIdleSeconds = 15;
 constexpr Duration kFirstPause = seconds(1);
 constexpr Duration kMaxPause = seconds(60);
 
@@ -30,6 +33,9 @@ BytePipe make_pipe(std::shared_ptr<Descriptor> both) {
   const int fd = both->fd();
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kNotSentLowWater, sizeof kNotSentLowWater);
+  setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &kIdleSeconds, sizeof kIdleSeconds);
+  setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &kSilenceMilliseconds, sizeof kSilenceMilliseconds);
   return BytePipe(both, both);
 }
 
