@@ -49,7 +49,7 @@ class CongestionController {
 std::unique_ptr<CongestionController> make_congestion(std::string_view name,
                                                       std::optional<std::uint64_t> rate_bps);
 
-inline constexpr std::uint64_t kInitialWindow = 32 * 1200;
+inline constexpr std::uint64_t kInitialWindow = 64 * 1200;
 inline constexpr std::uint64_t kMinWindow = 4 * 1200;
 
 }  // namespace mcdtp

@@ -40,13 +40,14 @@ CongestionAuto::CongestionAuto() : stake_(kFirstStake) { recent_rtts_.fill(Durat
 
 double CongestionAuto::pacing_rate() const {
   const bool knows_nothing = phase_ == Phase::kStartup && rounds_ < 2;
-  return std::max(kMinRate, gain() * std::max(rate(), knows_nothing ? initial_rate() : 0.0));
+  return std::max({kMinRate, gain() * rate(), knows_nothing ? initial_rate() : 0.0});
 }
 
-// The initial window in one round trip, however short; a long one is not waited for.
+// The initial window in half a round trip: a faster train could queue, and a queue ends the start-up.
 double CongestionAuto::initial_rate() const {
-  const Duration round_trip = std::clamp<Duration>(min_rtt(), milliseconds(1), kUnknownRtt);
-  return static_cast<double>(kInitialWindow) / to_seconds(round_trip);
+  const Duration round_trip =
+      min_rtt() == kNone ? kUnknownRtt : std::max<Duration>(min_rtt(), milliseconds(1));
+  return 2 * static_cast<double>(kInitialWindow) / to_seconds(round_trip);
 }
 
 std::uint64_t CongestionAuto::window() const {

@@ -161,7 +161,8 @@ void Session::requeue(SentPacket& packet) {
 
 // `newest`: the newest packet that the report covers, which gave the sample its RTT.
 void Session::take_rate(Channel& channel, const SentPacket& newest, ReportSample& sample) {
-  if (!channel.is_datagram()) return channel.on_stream_sample(channel.delivery.on_arrived(newest, *sample.rtt));
+  if (!channel.is_datagram())
+    return channel.on_stream_sample(channel.delivery.on_arrived(newest, *sample.rtt));
   const DeliveryRate::Sample rate = delivery_.on_arrived(newest, *sample.rtt);
   sample.newest_covered = rate.sent;
   sample.rate = rate.rate;
@@ -207,8 +208,8 @@ void Session::on_first_proved(Time now, const Channel& channel) {
         if (packet.state == SentPacket::State::kOutstanding) requeue(packet);
       }
     }
-    // The other channels of a client follow the first that found its way. (Not the second: each would make all the
-    // rest probe anew, a burst that grows with the square of their number.)
+    // The other channels of a client follow the first that found its way. (Not the second: each would make
+    // all the rest probe anew, a burst that grows with the square of their number.)
     if (other.is_datagram() && !other.proved() && role_ == Role::kClient) {
       other.paths.set_candidates({*channel.paths.active()});
       other.probe_soon(now);
