@@ -32,10 +32,10 @@ class DeliveryRate {
   void on_application_limited() { limited_until_ = sent_ + 1; }
 
   // This much more was declared lost, in bytes. Before on_arrived() for what the same report covers.
-  void on_lost(std::uint64_t bytes) { lost_ += bytes; }
+  void on_lost(std::uint64_t bytes) { lost_ += static_cast<std::int64_t>(bytes); }
 
-  // What was declared lost has arrived after all.
-  void on_found(std::uint64_t bytes) { lost_ -= bytes; }
+  // What was declared lost, here or with the channel that carried it, has arrived after all.
+  void on_found(std::uint64_t bytes) { lost_ -= static_cast<std::int64_t>(bytes); }
 
   struct Sample {
     double rate = 0;         // bytes/s; 0: none
@@ -52,9 +52,8 @@ class DeliveryRate {
     const Duration span = std::max({Duration(kMinSpan), mark.sent_at - snapshot.arrived.sent_at,
                                     mark.arrived_at - snapshot.arrived.arrived_at});
     const auto bytes = static_cast<double>(mark.sent - snapshot.arrived.sent);
-    const double loss = bytes > 0 && lost_ > snapshot.lost
-                            ? std::min(1.0, static_cast<double>(lost_ - snapshot.lost) / bytes)
-                            : 0;
+    const auto lost = static_cast<double>(lost_ - snapshot.lost);
+    const double loss = bytes > 0 ? std::clamp(lost / bytes, 0.0, 1.0) : 0;
     return {bytes / to_seconds(span), loss, mark.sent, snapshot.application_limited};
   }
 
@@ -63,8 +62,8 @@ class DeliveryRate {
 
  private:
   std::uint64_t sent_ = 0;
-  std::uint64_t lost_ = 0;
-  ArrivalMark arrived_;  // the newest packet that arrived
+  std::int64_t lost_ = 0;  // may fall below 0: on_found()
+  ArrivalMark arrived_;    // the newest packet that arrived
   std::uint64_t limited_until_ = 0;
 };
 

@@ -1,0 +1,185 @@
+#include <gtest/gtest.h>
+
+#include <iomanip>
+
+#include "tests/sim/world.h"
+
+// What `auto` makes of links of all kinds, told nothing: shares of the link's own limit, in virtual time.
+namespace mcdtp::sim {
+namespace {
+
+constexpr double kMegabyte = 1e6;
+
+struct Path {
+  double mbps;
+  double delay_ms;   // one way
+  double loss = 0;   // each way
+  double queue = 1;  // in rate x RTT, at least 64 KiB
+  unsigned channels = 8;
+  double police_mbps = 0;
+};
+
+LinkSettings link_of(const Path& path) {
+  LinkSettings link;
+  link.rate_bps = path.mbps * 1e6;
+  link.delay = from_seconds(path.delay_ms / 1e3);
+  link.loss = path.loss;
+  link.police_bps = path.police_mbps * 1e6;
+  const double product = link.rate_bps / 8 * 2 * to_seconds(link.delay);
+  link.queue_bytes = std::max<std::uint64_t>(64 * 1024, static_cast<std::uint64_t>(path.queue * product));
+  return link;
+}
+
+WorldSettings world_of(const Path& path) {
+  WorldSettings settings;
+  settings.up = settings.down = link_of(path);
+  settings.channels = path.channels;
+  return settings;
+}
+
+double limit_of(const Path& path) {
+  const double policed = path.police_mbps > 0 ? path.police_mbps / path.mbps : 1;
+  return World::limit(link_of(path)) * std::min(1.0, policed);
+}
+
+// Packets sent beyond those that a transfer of `size` bytes needs on this link, as a share of these.
+double excess(World& world, const Path& path, double size) {
+  const double payload = 1200 - kSealOverhead - 8;
+  const double needed = size / payload / (1 - path.loss);
+  return static_cast<double>(world.client.session().statistics().packets_sent) / needed - 1;
+}
+
+struct Outcome {
+  double share = 0;   // of the link's limit, the start included
+  double excess = 0;  // see above
+};
+
+// Sends `size` bytes up; they must come whole within five times the link's own time.
+Outcome transfer(const Path& path, double size) {
+  World world(world_of(path));
+  world.client.send(kStdio, static_cast<std::uint64_t>(size));
+  const Duration patience = seconds(5) + from_seconds(5 * size / limit_of(path));
+  EXPECT_TRUE(world.run_until([&] { return world.server.ended(kStdio); }, patience));
+  EXPECT_EQ(world.server.received(kStdio), static_cast<std::uint64_t>(size));
+  EXPECT_TRUE(world.server.intact());
+  const Outcome outcome{size / world.seconds_passed() / limit_of(path), excess(world, path, size)};
+  std::cout << std::setprecision(3) << path.mbps << " Mbit/s, " << path.delay_ms << " ms, loss " << path.loss
+            << ", queue " << path.queue << ", " << path.channels << " channels: share " << outcome.share
+            << ", excess " << outcome.excess << "\n";
+  return outcome;
+}
+
+TEST(AutoFillsTheLink, CourseLink) {
+  const Outcome outcome = transfer({100, 50, 0.05}, 100 * kMegabyte);
+  EXPECT_GE(outcome.share, 0.9);
+  EXPECT_LE(outcome.excess, 0.03);
+}
+
+TEST(AutoFillsTheLink, CleanLink) {
+  const Outcome outcome = transfer({100, 25}, 50 * kMegabyte);
+  EXPECT_GE(outcome.share, 0.9);
+  EXPECT_LE(outcome.excess, 0.03);
+}
+
+TEST(AutoFillsTheLink, ShortPathOfTenMegabits) {
+  const Outcome outcome = transfer({10, 5}, 10 * kMegabyte);
+  EXPECT_GE(outcome.share, 0.9);
+  EXPECT_LE(outcome.excess, 0.03);
+}
+
+TEST(AutoFillsTheLink, FastLinkWithLittleLoss) {
+  const Outcome outcome = transfer({1000, 10, 0.001}, 100 * kMegabyte);
+  EXPECT_GE(outcome.share, 0.8);
+  EXPECT_LE(outcome.excess, 0.05);
+}
+
+// The window must not starve where an RTT is shorter than the wait for a report; 64 products are 4 MB of
+// queue.
+TEST(AutoFillsTheLink, TenGigabitsInFiftyMicroseconds) {
+  EXPECT_GE(transfer({10e3, 0.025, 0, 64}, 50 * kMegabyte).share, 0.7);
+}
+
+TEST(AutoFillsTheLink, ShallowQueue) {
+  const Outcome outcome = transfer({100, 25, 0.01, 0.25}, 40 * kMegabyte);
+  EXPECT_GE(outcome.share, 0.8);
+  EXPECT_LE(outcome.excess, 0.08);
+}
+
+TEST(AutoFillsTheLink, Policer) { EXPECT_GE(transfer({100, 25, 0, 1, 8, 20}, 20 * kMegabyte).share, 0.7); }
+
+TEST(AutoFillsTheLink, NeverFallsAsChannelsAreAdded) {
+  double best = 0;
+  for (const unsigned channels : {1U, 2U, 4U, 8U, 16U}) {
+    const double share = transfer({100, 25, 0.01, 1, channels}, 50 * kMegabyte).share;
+    EXPECT_GE(share, 0.93 * best) << channels << " channels";
+    best = std::max(best, share);
+  }
+}
+
+// ---- after the start, when the rate is known ----
+
+class AutoAfterTheStart : public testing::TestWithParam<Path> {};
+
+double later_share(World& world, double limit, Duration from, Duration until) {
+  const auto never = [] { return false; };
+  world.run_until(never, from);
+  const std::uint64_t before = world.server.received(kStdio);
+  world.run_until(never, until);
+  EXPECT_TRUE(world.server.intact());
+  return static_cast<double>(world.server.received(kStdio) - before) / to_seconds(until - from) / limit;
+}
+
+TEST_P(AutoAfterTheStart, FillsTheLink) {
+  const Path path = GetParam();
+  World world(world_of(path));
+  world.client.send(kStdio, std::uint64_t{1} << 40);
+  const Duration start = std::max<Duration>(seconds(2), from_seconds(32 * path.delay_ms / 1e3));
+  EXPECT_GE(later_share(world, limit_of(path), start, start + start), 0.85);
+}
+
+INSTANTIATE_TEST_SUITE_P(Links, AutoAfterTheStart,
+                         testing::Values(Path{10, 5, 0.1}, Path{10, 50}, Path{10, 150, 0.05},
+                                         Path{50, 150, 0.02}, Path{100, 5, 0.05}, Path{100, 50, 0.1},
+                                         Path{100, 150}, Path{300, 25, 0.01}));
+
+// The rate of the link is multiplied at 2 s; `patience` later the new limit is reached.
+void step(double from_mbps, double factor, Duration patience) {
+  const Path path{from_mbps, 25, 0.01};
+  World world(world_of(path));
+  world.client.send(kStdio, std::uint64_t{1} << 40);
+  world.at(seconds(2), [&] { world.up(0).settings.rate_bps *= factor; });
+  const Duration from = seconds(2) + patience;
+  EXPECT_GE(later_share(world, factor * limit_of(path), from, from + seconds(2)), 0.8);
+}
+
+TEST(AutoFollowsTheLink, TenfoldRate) { step(10, 10, seconds(2)); }
+TEST(AutoFollowsTheLink, TenthOfTheRate) { step(100, 0.1, seconds(4)); }
+
+// After silence the rate is still known: nothing starts over.
+TEST(AutoFollowsTheLink, GoesOnAfterSilence) {
+  const Path path{100, 25};
+  World world(world_of(path));
+  const StreamId first = world.client.session().streams().open("first");
+  world.client.send(first, 20'000'000);
+  ASSERT_TRUE(world.run_until([&] { return world.server.ended(first); }, seconds(10)));
+  world.run_until([] { return false; }, seconds(15));
+  world.client.send(kStdio, 20'000'000);
+  ASSERT_TRUE(world.run_until([&] { return world.server.ended(kStdio); }, seconds(30)));
+  EXPECT_GE(20e6 / (world.seconds_passed() - 15) / limit_of(path), 0.9);
+}
+
+// A told rate below the link's is kept, loss or not; the link's queue stays short.
+TEST(FixedKeepsItsRate, WithLoss) {
+  const Path path{100, 25, 0.05};
+  WorldSettings settings = world_of(path);
+  settings.congestion = "fixed";
+  settings.fixed_rate_bps = 50'000'000;
+  World world(settings);
+  world.client.send(kStdio, std::uint64_t{1} << 40);
+  const double share = later_share(world, 50e6 / 8, seconds(2), seconds(6));
+  EXPECT_GE(share, 0.95);
+  EXPECT_LE(share, 1.05);
+}
+
+}  // namespace
+}  // namespace mcdtp::sim
