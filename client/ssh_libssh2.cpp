@@ -4,20 +4,17 @@
 #include <malloc.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <stdexcept>
 
 #include "client/channel_bridge.h"
 #include "client/tcp_connect.h"
-#include "common/core/check.h"
-#include "common/io/descriptor.h"
 
 namespace mcdtp {
 namespace {
@@ -28,8 +25,6 @@ constexpr unsigned kWindow = 16 << 20;
 constexpr unsigned kPacket = 32768;
 constexpr std::size_t kMaxExecLine = 32000;  // libssh2 refuses packets of 34,744 bytes and more
 constexpr milliseconds kPatience = seconds(20);
-constexpr char kAuthenticated = 'A';
-constexpr char kUseSsh = 'S';
 
 // What libssh2 hands to our callbacks. In duplex a packet of libssh2's that is half sent makes reading fail,
 // or hang when a new key exchange begins; so each packet is taken whole, here, and sent when the socket takes
@@ -318,12 +313,6 @@ std::optional<std::size_t> Libssh2Channel::read(bool from_stderr, std::span<char
   return static_cast<std::size_t>(got);
 }
 
-void report(int outcome_fd, char outcome, const std::string& text) {
-  const std::string message = outcome + text;
-  [[maybe_unused]] const ssize_t written = ::write(outcome_fd, message.data(), message.size());
-  ::close(outcome_fd);
-}
-
 milliseconds patience_of(const SshConfig& config) {
   const auto timeout = config.connect_timeout();
   return timeout.value_or(0) > 0 ? milliseconds(seconds(*timeout)) : kPatience;
@@ -350,28 +339,6 @@ int serve(Session& session, Libssh2Channel& channel, const std::string& exec_lin
   return channel.exit_status();
 }
 
-// The child's life; see Libssh2Process.
-int run_child(const Libssh2Plan& plan, const std::string& exec_line, bool quiet, int outcome_fd) {
-  signal(SIGPIPE, SIG_IGN);
-  std::unique_ptr<Session> session;
-  std::unique_ptr<Libssh2Channel> channel;
-  try {
-    if (exec_line.size() > kMaxExecLine) throw std::runtime_error("the command is too long for libssh2");
-    session = std::make_unique<Session>(patience_of(plan.config));
-    channel = log_in(*session, plan);
-  } catch (const std::runtime_error& error) {
-    report(outcome_fd, kUseSsh, error.what());
-    return kFailure;
-  }
-  report(outcome_fd, kAuthenticated, peer_address(channel->socket_fd()));
-  try {
-    return serve(*session, *channel, exec_line);
-  } catch (const std::runtime_error& error) {
-    if (!quiet) write_stderr_all(std::string("mcdtp-shim: ") + error.what() + "\n");
-    return kFailure;
-  }
-}
-
 }  // namespace
 
 std::string libssh2_library_version() {
@@ -379,46 +346,14 @@ std::string libssh2_library_version() {
   return version ? version : "";
 }
 
-struct Libssh2Process::Start {
-  Start(const Libssh2Plan& the_plan, const std::string& the_line, bool is_quiet)
-      : plan(the_plan), exec_line(the_line), quiet(is_quiet), outcome(make_pipe()) {}
-
-  // In the child. All that it does not use is closed, so that it keeps no file of ours open.
-  int run() const {
-    constexpr int kOutcomeFd = 3;
-    if (dup2(outcome.write_end, kOutcomeFd) < 0) return kFailure;
-    closefrom(kOutcomeFd + 1);
-    return run_child(plan, exec_line, quiet, kOutcomeFd);
-  }
-
-  const Libssh2Plan& plan;
-  const std::string& exec_line;
-  bool quiet;
-  Pipe outcome;
-};
-
-Libssh2Process::Libssh2Process(const Libssh2Plan& plan, const std::string& exec_line, bool quiet)
-    : Libssh2Process(Start(plan, exec_line, quiet)) {}
-
-Libssh2Process::Libssh2Process(const Start& start)
-    : ChildProcess([&] { return start.run(); }), outcome_fd_(start.outcome.read_end) {
-  ::close(start.outcome.write_end);
-}
-
-Libssh2Process::~Libssh2Process() { ::close(outcome_fd_); }
-
-const Libssh2Process::Login& Libssh2Process::login() {
-  if (login_) return *login_;
-  std::string message;
-  std::array<char, 512> buffer{};
-  for (;;) {
-    const ssize_t got = ::read(outcome_fd_, buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    message.append(buffer.data(), static_cast<std::size_t>(got));
-  }
-  if (message.empty()) message = std::string(1, kUseSsh) + "libssh2's process ended early";
-  return login_.emplace(Login{message.front() == kAuthenticated, message.substr(1)});
+int run_libssh2(const Libssh2Plan& plan, const std::string& exec_line,
+                const std::function<void(const std::string&)>& on_authenticated) {
+  if (exec_line.size() > kMaxExecLine) throw std::runtime_error("the command is too long for libssh2");
+  signal(SIGPIPE, SIG_IGN);
+  Session session(patience_of(plan.config));
+  const auto channel = log_in(session, plan);
+  on_authenticated(peer_address(channel->socket_fd()));
+  return serve(session, *channel, exec_line);
 }
 
 }  // namespace mcdtp

@@ -1,9 +1,8 @@
 #pragma once
 
-#include <memory>
+#include <functional>
 #include <string>
 
-#include "client/child_process.h"
 #include "client/libssh2_plan.h"
 
 namespace mcdtp {
@@ -11,29 +10,13 @@ namespace mcdtp {
 // The version of the libssh2 that runs, not of the one compiled against.
 std::string libssh2_library_version();
 
-// A login by libssh2, in a child process that behaves as a running ssh does: its stdin and stdout are our
-// pipes, the far command's stderr goes to ours, its exit status is the command's, or 255. It never prompts. A
-// host key that is not known, has changed or is revoked ends it before any word of ours about the user has
-// left. Start it on the main thread, before other threads and before any asio object.
-class Libssh2Process : public ChildProcess {
- public:
-  // `quiet`: no sentence on stderr where the connection is lost later.
-  Libssh2Process(const Libssh2Plan& plan, const std::string& exec_line, bool quiet);
-  ~Libssh2Process() override;
-
-  struct Login {
-    bool authenticated = false;  // no: nothing has run on the far side; use ssh, which asks and explains
-    std::string text;            // yes: the far side's numeric address; no: the reason, in words for -v
-  };
-  // Waits for the outcome; once it is "authenticated" the exec line is on its way. May be called again.
-  const Login& login();
-
- private:
-  struct Start;
-  explicit Libssh2Process(const Start& start);
-
-  int outcome_fd_;
-  std::optional<Login> login_;
-};
+// Logs in and runs `exec_line` with our 0, 1 and 2 as its stdin, stdout and stderr. It never prompts. A host
+// key that is not known, has changed or is revoked ends it before any word about the user has left.
+// `on_authenticated` gets the far side's numeric address before the exec line is sent. Until then a throw
+// means that nothing has run on the far side and ssh may be used; afterwards, that the connection is lost.
+// Returns the command's exit status, 255 where a signal ended it or the far side gave none.
+// REQUIRES: the process is there for this alone. What libssh2 holds is left to the process's end.
+int run_libssh2(const Libssh2Plan& plan, const std::string& exec_line,
+                const std::function<void(const std::string&)>& on_authenticated);
 
 }  // namespace mcdtp

@@ -15,9 +15,10 @@
 #include <thread>
 #include <vector>
 
+#include "common/io/descriptor.h"
 #include "client/libssh2_plan.h"
+#include "client/libssh2_process.h"
 #include "client/ssh_exec.h"
-#include "client/ssh_libssh2.h"
 
 // Stands in front of the C library's, so that the program under test needs no switch for its test.
 extern "C" int socket(int domain, int type, int protocol) noexcept {
@@ -76,7 +77,7 @@ int run(const std::vector<std::string>& words) {
 }  // namespace mcdtp
 
 int main(int count, char** words) {
-  mcdtp::ensure_standard_descriptors();
+  mcdtp::open_missing_stdio();
   signal(SIGPIPE, SIG_IGN);
   try {
     const int status = mcdtp::run({words + 1, words + count});

@@ -1,0 +1,88 @@
+#include "client/libssh2_process.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <stdexcept>
+
+#include "client/ssh_libssh2.h"
+#include "common/io/descriptor.h"
+
+namespace mcdtp {
+namespace {
+
+constexpr int kFailure = 255;
+constexpr int kOutcomeFd = 3;
+constexpr char kAuthenticated = 'A';
+constexpr char kUseSsh = 'S';
+
+// One byte and a text, written at once: less than a pipe holds.
+void report(char outcome, const std::string& text) {
+  const std::string message = outcome + text;
+  [[maybe_unused]] const ssize_t written = ::write(kOutcomeFd, message.data(), message.size());
+  ::close(kOutcomeFd);
+}
+
+// The child's life.
+int run_child(const Libssh2Plan& plan, const std::string& exec_line, bool quiet) {
+  bool authenticated = false;
+  try {
+    return run_libssh2(plan, exec_line, [&](const std::string& address) {
+      authenticated = true;
+      report(kAuthenticated, address);
+    });
+  } catch (const std::runtime_error& error) {
+    if (!authenticated) {
+      report(kUseSsh, error.what());
+    } else if (!quiet) {
+      write_stderr_all(std::string("mcdtp-shim: ") + error.what() + "\n");
+    }
+    return kFailure;
+  }
+}
+
+}  // namespace
+
+struct Libssh2Process::Start {
+  Start(const Libssh2Plan& the_plan, const std::string& the_line, bool is_quiet)
+      : plan(the_plan), exec_line(the_line), quiet(is_quiet), outcome(make_pipe()) {}
+
+  // In the child. All that it does not use is closed, so that it keeps no file of ours open.
+  int run() const {
+    if (dup2(outcome.write_end, kOutcomeFd) < 0) return kFailure;
+    closefrom(kOutcomeFd + 1);
+    return run_child(plan, exec_line, quiet);
+  }
+
+  const Libssh2Plan& plan;
+  const std::string& exec_line;
+  bool quiet;
+  Pipe outcome;
+};
+
+Libssh2Process::Libssh2Process(const Libssh2Plan& plan, const std::string& exec_line, bool quiet)
+    : Libssh2Process(Start(plan, exec_line, quiet)) {}
+
+Libssh2Process::Libssh2Process(const Start& start)
+    : ChildProcess([&] { return start.run(); }), outcome_fd_(start.outcome.read_end) {
+  ::close(start.outcome.write_end);
+}
+
+Libssh2Process::~Libssh2Process() { ::close(outcome_fd_); }
+
+const Libssh2Process::Login& Libssh2Process::login() {
+  if (login_) return *login_;
+  std::string message;
+  std::array<char, 512> buffer{};
+  for (;;) {
+    const ssize_t got = ::read(outcome_fd_, buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    message.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+  if (message.empty()) message = std::string(1, kUseSsh) + "libssh2's process ended early";
+  return login_.emplace(Login{message.front() == kAuthenticated, message.substr(1)});
+}
+
+}  // namespace mcdtp

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "client/child_process.h"
+#include "client/libssh2_plan.h"
+
+namespace mcdtp {
+
+// A login by libssh2, in a child process that behaves as a running ssh does: its stdin and stdout are our
+// pipes, the far command's stderr goes to ours, its exit status is the command's, or 255. Start it on the
+// main thread, before other threads and before any asio object.
+class Libssh2Process : public ChildProcess {
+ public:
+  // `quiet`: no sentence on stderr where the connection is lost later.
+  Libssh2Process(const Libssh2Plan& plan, const std::string& exec_line, bool quiet);
+  ~Libssh2Process() override;
+
+  struct Login {
+    bool authenticated = false;  // no: nothing has run on the far side; use ssh, which asks and explains
+    std::string text;            // yes: the far side's numeric address; no: the reason, in words for -v
+  };
+  // Waits for the outcome; once it is "authenticated" the exec line is on its way. May be called again.
+  const Login& login();
+
+ private:
+  struct Start;
+  explicit Libssh2Process(const Start& start);
+
+  int outcome_fd_;
+  std::optional<Login> login_;
+};
+
+}  // namespace mcdtp
