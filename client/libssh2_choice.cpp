@@ -42,7 +42,7 @@ constexpr std::array kOnlySsh = {"proxyjump",
                                  "setenv"};
 
 // These variables ride on the exec line.
-constexpr std::array kCarried = {"LANG", "LC_*", "TERM", "GIT_PROTOCOL"};
+constexpr std::array kCarried = {"LANG", "LC_*", "GIT_PROTOCOL"};
 
 bool is_carried(const std::string& variable) {
   return std::any_of(kCarried.begin(), kCarried.end(),
