@@ -1,20 +1,32 @@
 #include "client/bootstrap.h"
 
+#include <fnmatch.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <stdexcept>
 
+#include "client/libssh2_process.h"
 #include "client/login_watch.h"
+#include "client/ssh_exec.h"
+#include "common/io/descriptor.h"
 
 namespace mcdtp {
 namespace {
 
-// What the far command should see as it would under ssh: what Debian's ssh sends and sshd takes, and git's.
-bool rides_along(std::string_view name) {
-  return name == "LANG" || name.starts_with("LC_") || name == "GIT_PROTOCOL";
+void say(const std::string& line) { write_stderr_all("mcdtp-shim: " + line + "\n"); }
+
+// The values that ride on the exec line: LANG, LC_* and git's, where ssh would send them.
+bool rides_along(const std::string& name, const std::optional<SshConfig>& config) {
+  if (name != "LANG" && !name.starts_with("LC_") && name != "GIT_PROTOCOL") return false;
+  if (!config) return true;
+  const auto patterns = config->lines("sendenv");
+  return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
+    return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+  });
 }
 
 Duration connect_timeout(const std::optional<SshConfig>& config) {
@@ -34,7 +46,7 @@ std::vector<std::string> bootstrap_words(const Options& options, const std::opti
 
 }  // namespace
 
-ExecRequest exec_request(const Options& options) {
+ExecRequest exec_request(const Options& options, const std::optional<SshConfig>& config) {
   ExecRequest request;
   request.channels = options.channels;
   request.ports = options.ports;
@@ -47,18 +59,65 @@ ExecRequest exec_request(const Options& options) {
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text = *variable;
     const auto equals = text.find('=');
-    if (equals == std::string_view::npos || !rides_along(text.substr(0, equals))) continue;
-    request.environment.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+    const std::string name(text.substr(0, equals));
+    if (equals == std::string_view::npos || !rides_along(name, config)) continue;
+    request.environment.emplace_back(name, text.substr(equals + 1));
   }
   return request;
 }
 
-std::unique_ptr<Login> log_in(const Options& options, const std::optional<SshConfig>& config,
-                              const std::string& exec_line, Duration patience) {
-  LoginWatch watch(std::max<Duration>(patience, connect_timeout(config)));
+std::optional<std::string> only_for_ssh(const SshConfig& config) {
+  const bool forwards = !config.lines("localforward").empty() || !config.lines("remoteforward").empty() ||
+                        !config.lines("dynamicforward").empty();
+  if (forwards && !config.is_on("clearallforwardings")) return "the configuration forwards ports";
+  if (config.text("requesttty") == "true" || config.text("requesttty") == "force") return "it wants a terminal";
+  if (config.is_on("tunnel")) return "it wants a tunnel";
+  const std::string kind = config.text("sessiontype");
+  if (!kind.empty() && kind != "default") return "its SessionType is " + kind;
+  for (const char* keyword : {"stdinnull", "forkafterauthentication", "remotecommand"}) {
+    if (config.is_on(keyword)) return std::string("it sets ") + keyword;
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+// Sets the process and, where libssh2 has logged in, what it found out. False: the real ssh has to do it.
+bool log_in_by_libssh2(Login& login, const Options& options, const Libssh2Plan& plan, const std::string& exec_line,
+                       LoginWatch& watch) {
+  auto process = std::make_unique<Libssh2Process>(plan, exec_line, options.quiet);
+  const Libssh2Process::Login& outcome = process->login();
+  if (!outcome.authenticated) {
+    if (options.verbose > 0) say("not by libssh2: " + outcome.text);
+    return false;
+  }
+  if (options.verbose > 0) say("backend: libssh2");
+  watch.logged_in();
+  login.peer_address = outcome.text;
+  login.ssh = std::move(process);
+  return true;
+}
+
+void start_log_in(Login& login, const Options& options, const Libssh2Choice& choice, const std::string& exec_line,
+                  LoginWatch& watch) {
+  if (choice.plan && log_in_by_libssh2(login, options, *choice.plan, exec_line, watch)) return;
+  if (options.backend == BackendChoice::kLibssh2) {
+    throw std::runtime_error("log in by libssh2: " + (choice.plan ? "it could not, see -v" : choice.why_not));
+  }
+  if (options.verbose > 0 && !choice.plan && !choice.why_not.empty()) say("not by libssh2: " + choice.why_not);
+  if (options.verbose > 0) say("backend: ssh");
+  login.ssh = std::make_unique<SshProcess>(bootstrap_words(options, choice.config, exec_line, watch));
+}
+
+}  // namespace
+
+std::unique_ptr<Login> log_in(const Options& options, const Libssh2Choice& choice, const std::string& exec_line,
+                              Duration patience) {
+  LoginWatch watch(std::max<Duration>(patience, connect_timeout(choice.config)));
   auto login = std::make_unique<Login>();
-  login->ssh = std::make_unique<SshProcess>(bootstrap_words(options, config, exec_line, watch));
-  login->addresses = std::make_unique<FarAddresses>(options.host, options.address_family);
+  start_log_in(*login, options, choice, exec_line, watch);
+  const std::string host_name = choice.config ? choice.config->host_name() : options.host;
+  login->addresses = std::make_unique<FarAddresses>(host_name, options.address_family);
   std::array<std::uint8_t, 16 * 1024> buffer;
   while (login->result == GreetingFinder::Result::kMore) {
     if (!watch.wait_readable(login->ssh->stdout_fd())) {

@@ -3,35 +3,43 @@
 #include <memory>
 #include <string>
 
+#include "client/child_process.h"
 #include "client/far_addresses.h"
 #include "client/options.h"
+#include "client/libssh2_plan.h"
 #include "client/ssh_config.h"
-#include "client/ssh_exec.h"
 #include "common/core/greeting.h"
 
 namespace mcdtp {
 
 // A log-in under way: the process that carries the SSH channel, and what the far side said first.
 struct Login {
-  std::unique_ptr<SshProcess> ssh;
+  std::unique_ptr<ChildProcess> ssh;  // the real ssh, or libssh2
   std::unique_ptr<FarAddresses> addresses;
+  std::string peer_address;  // numeric, as libssh2 found it; empty with the real ssh
   GreetingFinder finder;
   // kMore: it ended before it said anything; kNone: there will be no greeting.
   GreetingFinder::Result result = GreetingFinder::Result::kMore;
   bool done = false;  // the far side has let us in; false also where nobody could tell
 };
 
-// What the client asks of the far shell.
-ExecRequest exec_request(const Options& options);
+// What the client asks of the far shell. `config`: what ssh resolved, unset where it refused the options; its
+// SendEnv decides which variables ride along.
+ExecRequest exec_request(const Options& options, const std::optional<SshConfig>& config);
+
+// What the configuration asks for that only the real ssh can do (forwards, a terminal, no command at all), in
+// words for -v; unset: nothing.
+std::optional<std::string> only_for_ssh(const SshConfig& config);
 
 // How long after the log-in a greeting may take, at least.
 inline constexpr Duration kGreetingPatience = seconds(5);
 
-// Logs in and waits for the greeting or its absence. Nothing is sent before, so that a forced command sees no
-// stray byte. The greeting may take the patience after the log-in, or ConnectTimeout where that is longer;
-// where the user's own LocalCommand keeps ssh from telling when the log-in is done, it may take for ever.
-// `config` is what ssh resolved, unset where it refused the options. Throws where ssh cannot be started.
-std::unique_ptr<Login> log_in(const Options& options, const std::optional<SshConfig>& config,
-                              const std::string& exec_line, Duration patience = kGreetingPatience);
+// Logs in, by libssh2 where `choice` has a plan for it and by the real ssh otherwise, and waits for the greeting
+// or its absence. Nothing is sent before, so that a forced command sees no stray byte. The greeting may take the
+// patience after the log-in, or ConnectTimeout where that is longer; where the user's own LocalCommand keeps ssh
+// from telling when the log-in is done, it may take for ever. Throws where ssh cannot be started, or libssh2
+// alone may be used and cannot.
+std::unique_ptr<Login> log_in(const Options& options, const Libssh2Choice& choice, const std::string& exec_line,
+                              Duration patience = kGreetingPatience);
 
 }  // namespace mcdtp

@@ -42,7 +42,7 @@ class ChildProcess {
   std::optional<int> status_;
 };
 
-// Signals as at login: none blocked, SIGPIPE not ignored. Both outlive exec. Async-signal-safe.
+// Signals as at login: none blocked, SIGPIPE and SIGUSR1 not ignored. Both outlive exec. Async-signal-safe.
 void restore_signals();
 
 struct Pipe {

@@ -40,15 +40,17 @@ FarAddresses::FarAddresses(const std::string& host_name, AddressFamily family) :
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-std::vector<Endpoint> FarAddresses::candidates(const std::string& greeted) const {
+std::vector<Endpoint> FarAddresses::candidates(const std::vector<std::string>& known) const {
   std::vector<Endpoint> result;
-  const auto greeted_address = Endpoint::from_text(greeted, 0);
-  if (!greeted_address) return result;
-  result.push_back(*greeted_address);
-  const std::lock_guard lock(found_->mutex);
-  for (const Endpoint& address : found_->addresses) {
+  const auto add = [&](const Endpoint& address) {
     if (std::find(result.begin(), result.end(), address) == result.end()) result.push_back(address);
+  };
+  for (const std::string& text : known) {
+    if (const auto address = Endpoint::from_text(text, 0)) add(*address);
+    if (result.empty()) return result;
   }
+  const std::lock_guard lock(found_->mutex);
+  for (const Endpoint& address : found_->addresses) add(address);
   return result;
 }
 

@@ -15,10 +15,10 @@ class FarAddresses {
  public:
   FarAddresses(const std::string& host_name, AddressFamily family);
 
-  // Where the server may be, its ports still 0: `greeted`, the address that ssh came to as the server sees it, then
-  // what the name means here, if that is known by now. They differ behind a translated address. Empty where
-  // `greeted` is: then the server has bound nothing.
-  std::vector<Endpoint> candidates(const std::string& greeted) const;
+  // Where the server may be, its ports still 0: `known`, numeric (the address that ssh came to as the server sees
+  // it, then as we do), and then what the name means here, if that is known by now. They differ behind a translated
+  // address. Empty where the first is: then the server has bound nothing.
+  std::vector<Endpoint> candidates(const std::vector<std::string>& known) const;
 
  private:
   struct Found;

@@ -40,11 +40,10 @@ LoginWatch::LoginWatch(Duration patience) : patience_(patience) {
   pthread_sigmask(SIG_BLOCK, &set, &mask_before_);
 }
 
-// A signal that still waits would end us once it is let in; ignoring it drops it.
+// A signal that comes late must not end us: it stays ignored (restore_signals() undoes that before an exec).
 LoginWatch::~LoginWatch() {
-  const auto before = std::signal(kLoginSignal, SIG_IGN);
+  std::signal(kLoginSignal, SIG_IGN);
   pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
-  std::signal(kLoginSignal, before);
   close(signal_fd_);
 }
 

@@ -35,12 +35,25 @@ int without_greeting(const mcdtp::Options& options, mcdtp::Login& login) {
   mcdtp::hand_over(options.words_for_hand_over());
 }
 
+// What ssh resolved, and whether libssh2 may log in.
+mcdtp::Libssh2Choice choose_backend(const mcdtp::Options& options) {
+  if (options.backend != mcdtp::BackendChoice::kSsh) return mcdtp::choose_libssh2(options);
+  mcdtp::Libssh2Choice choice;
+  choice.config = mcdtp::ask_ssh_for_config(options);
+  return choice;
+}
+
 int log_in_and_run(const mcdtp::Options& options) {
-  const auto exec_line = mcdtp::build_exec_line(mcdtp::exec_request(options));
-  // Too long for an exec line.
-  if (!exec_line) mcdtp::hand_over(options.words_for_hand_over());
-  if (options.verbose > 0) say("backend: ssh");
-  const auto login = mcdtp::log_in(options, mcdtp::ask_ssh_for_config(options), *exec_line);
+  const mcdtp::Libssh2Choice choice = choose_backend(options);
+  if (!choice.has_ssh) say("there is no ssh here: its configuration was not read");
+  const auto reason = choice.config ? mcdtp::only_for_ssh(*choice.config) : std::nullopt;
+  const auto exec_line = mcdtp::build_exec_line(mcdtp::exec_request(options, choice.config));
+  // No exec line: the command is too long for one.
+  if (reason || !exec_line) {
+    if (options.verbose > 0) say("going on as ssh: " + reason.value_or("the command is long"));
+    mcdtp::hand_over(options.words_for_hand_over());
+  }
+  const auto login = mcdtp::log_in(options, choice, *exec_line);
   switch (login->result) {
     case GreetingFinder::Result::kGreeting: return mcdtp::run_session(options, *login);
     case GreetingFinder::Result::kPlain:

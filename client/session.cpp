@@ -71,7 +71,7 @@ ClientSession::ClientSession(const Options& options, Login& login)
                [this](const StreamNews& news) { on_stream_news(news); }, [this] { on_ssh_end(); },
                [this](ChannelId id) { connector_->on_link_end(id); }}) {
   const Greeting& greeting = *login.finder.greeting();
-  const auto addresses = login.addresses->candidates(greeting.address);
+  const auto addresses = login.addresses->candidates({greeting.address, login.peer_address});
   for (const Endpoint& address : addresses) tell("trying UDP and TCP at " + address.address_text());
   if (addresses.empty()) tell("the server does not know its address: no UDP");
   driver_.add_ssh(duplicate(io_, login.ssh->stdout_fd()), duplicate(io_, login.ssh->stdin_fd()), login.finder.rest());

@@ -59,14 +59,6 @@ std::optional<int> read_exec_error(int fd) {
 
 }  // namespace
 
-void ensure_standard_descriptors() {
-  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
-    if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
-    // The lowest free descriptor is this one: those below are open by now.
-    if (open("/dev/null", O_RDWR) != fd) fail("open /dev/null", errno);
-  }
-}
-
 std::string find_real_ssh() {
   if (const char* named = std::getenv("MCDTP_REAL_SSH"); named && *named) {
     if (!is_program(named)) throw std::runtime_error(std::string("MCDTP_REAL_SSH: no program at ") + named);

@@ -8,10 +8,6 @@
 
 namespace mcdtp {
 
-// Opens /dev/null on each of 0, 1 and 2 that is closed, so that no pipe or socket of ours lands there. main()
-// calls it first. Throws where /dev/null cannot be opened.
-void ensure_standard_descriptors();
-
 // The path of the real ssh: MCDTP_REAL_SSH, else the first `ssh` in PATH that is not this program under
 // another name. Throws a sentence where there is none.
 std::string find_real_ssh();

@@ -232,22 +232,5 @@ TEST_F(SshExec, SaysWhatCannotBeStarted) {
   }
 }
 
-TEST_F(SshExec, ClosedDescriptorsBecomeDevNull) {
-  for (const Words& closed : {Words{"0"}, Words{"1"}, Words{"2"}, Words{"0", "1", "2"}}) {
-    const std::string got = written_by_child([&](int fd) {
-      for (const auto& word : closed) close(std::stoi(word));
-      ensure_standard_descriptors();
-      for (const auto& word : closed) {
-        char target[64] = {};
-        const ssize_t size = readlink(("/proc/self/fd/" + word).c_str(), target, sizeof target);
-        if (size < 0 || write(fd, target, size) != size) _exit(1);
-      }
-    });
-    std::string want;
-    for (std::size_t i = 0; i < closed.size(); ++i) want += "/dev/null";
-    EXPECT_EQ(got, want);
-  }
-}
-
 }  // namespace
 }  // namespace mcdtp
