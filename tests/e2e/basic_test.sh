@@ -45,6 +45,7 @@ before=$e2e_config
 e2e_config=$dir/accepting/ssh_config
 environment() { "$1" far env </dev/null 2>&1 | sed 's/^\(SSH_CLIENT\|SSH_CONNECTION\)=\([^ ]* \)[0-9]*/\1=\2PORT/; /^PWD=/d' | sort; }
 export LC_E2E='a  b;$x' GIT_PROTOCOL=version=2 LANG=C.UTF-8
+same "the environment without SendEnv" "$(environment real_ssh)" "$(environment shim)"
 printf '  SendEnv LANG LC_* GIT_PROTOCOL\n' >>"$e2e_config"
 environment real_ssh >"$dir/wanted"
 environment shim >"$dir/got"
@@ -52,7 +53,7 @@ diff "$dir/wanted" "$dir/got" >&2 || fail "environments differ"
 grep -q '^LC_E2E=a  b;\$x$' "$dir/got" || fail "LC_* does not arrive"
 grep -q '^GIT_PROTOCOL=version=2$' "$dir/got" || fail "GIT_PROTOCOL does not arrive"
 e2e_config=$before
-same "GIT_PROTOCOL where the sshd takes none" version=2 "$(shim far 'echo "$GIT_PROTOCOL"' </dev/null)"
+same "GIT_PROTOCOL where the sshd takes none" version=2 "$(shim -oSendEnv=GIT_PROTOCOL far 'echo "$GIT_PROTOCOL"' </dev/null)"
 sshd_stop "$dir/accepting"
 
 step "no command: a login shell that reads stdin"

@@ -34,6 +34,28 @@ until_true answers "$near"
 exec 8>&-
 wait "$forwarder" || fail "status $?"
 
+step "what the configuration asks for"
+configured() { # LINE: ssh itself runs, and -v says why
+  cat "$e2e_config" <(echo "  $1") >"$dir/config"
+  status 5 bounded "$SHIM" -v -F "$dir/config" far "${2-exit 5}" </dev/null
+  err_has "^mcdtp-shim: going on as ssh: "
+}
+configured "RequestTTY force"
+configured "StdinNull yes" 'cat; exit 5'
+near=$(free_port)
+cat "$e2e_config" <(echo "  LocalForward $near 127.0.0.1:$port") >"$dir/config"
+bounded "$SHIM" -F "$dir/config" far cat <"$dir/stdin" >"$dir/out" 2>"$dir/err" &
+forwarder=$!
+exec 8>"$dir/stdin"
+until_true answers "$near"
+exec 8>&-
+wait "$forwarder" || fail "status $?"
+status 0 bounded "$SHIM" -v -oClearAllForwardings=yes -F "$dir/config" far true </dev/null
+err_has "^mcdtp-shim: backend"
+cat "$e2e_config" <(echo "  RemoteCommand echo configured") >"$dir/config"
+status 0 bounded "$SHIM" -T -F "$dir/config" far </dev/null
+out_is configured
+
 step "-W"
 bounded "$SHIM" -F "$e2e_config" -W "127.0.0.1:$port" far </dev/null 2>"$dir/err" | head -c 4 >"$dir/out"
 out_is "SSH-"

@@ -40,7 +40,7 @@ export LC_E2E='a  b' LANG=C.UTF-8
 environment() { "$@" far env </dev/null 2>/dev/null | sed 's/^\(SSH_CLIENT\|SSH_CONNECTION\)=\([^ ]* \)[0-9]*/\1=\2PORT/' | sort; }
 printf '  SendEnv LANG LC_*\n' >>"$e2e_config"
 diff <(environment real_ssh) <(environment shim) >&2 || fail "environments differ"
-same "GIT_PROTOCOL" version=2 "$(GIT_PROTOCOL=version=2 shim -q far 'echo $GIT_PROTOCOL' </dev/null)"
+same "GIT_PROTOCOL" version=2 "$(GIT_PROTOCOL=version=2 shim -q -oSendEnv=GIT_PROTOCOL far 'echo $GIT_PROTOCOL' </dev/null)"
 
 step "a login shell"
 status 3 shim -q -T far < <(echo 'shopt -q login_shell && echo login; exit 3')

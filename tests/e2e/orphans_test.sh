@@ -4,20 +4,20 @@
 e2e_start
 
 far_runs() { [ -s "$dir/started" ]; }
-# A session under way: $shim, $server and $ssh are its processes. The command tells when it is hung up (and lives on
+# A session under way: $shim, $server and $ssh (whatever has logged in) are its processes. The command tells when it is hung up (and lives on
 # when the shell then says so on a pipe that is closed).
 begin() {
-  step "$*"
+  step "$* ($backend)"
   rm -f "$dir/started" "$dir/hung_up"
   mkfifo "$dir/stdin" 2>/dev/null
   exec 8<>"$dir/stdin"
-  shim_in_background far "trap '' PIPE; trap 'echo yes >$dir/hung_up; exit 1' HUP; echo \$\$ >$dir/started; echo running
+  shim_in_background --bootstrap "$backend" far "trap '' PIPE; trap 'echo yes >$dir/hung_up; exit 1' HUP; echo \$\$ >$dir/started; echo running
     while :; do sleep 0.05; done" <&8 8>&- >"$dir/out" 2>"$dir/err" &
   shim=$!
   until_true far_runs
   until_true grep -q running "$dir/out"
   server=$(pgrep -x mcdtp-server -P "$(parents_of_server)")
-  ssh=$(pgrep -x ssh -P "$shim")
+  ssh=$(pgrep -P "$shim")
   [ -n "$server" ] && [ -n "$ssh" ] || fail "no server or no ssh"
 }
 # sshd's session process is the server's parent: sh was replaced by it.
@@ -31,46 +31,51 @@ after() { # STATUS: of the shim, and then nothing is left
   nothing_left
 }
 
-begin "SIGTERM to the client"
-kill -TERM "$shim"
-after 255
-until_true is_hung_up
-err_is "" && out_is running
+each_part() { # BACKEND
+  local backend=$1
+  begin "SIGTERM to the client"
+  kill -TERM "$shim"
+  after 255
+  until_true is_hung_up
+  err_is "" && out_is running
 
-begin "SIGHUP to the client"
-kill -HUP "$shim"
-after 255
-until_true is_hung_up
-err_is ""
+  begin "SIGHUP to the client"
+  kill -HUP "$shim"
+  after 255
+  until_true is_hung_up
+  err_is ""
 
-begin "SIGKILL to the client"
-kill -KILL "$shim"
-after 137
-until_true is_hung_up
+  begin "SIGKILL to the client"
+  kill -KILL "$shim"
+  after 137
+  until_true is_hung_up
 
-begin "SIGTERM to the server"
-kill -TERM "$server"
-after 255
-until_true is_hung_up
-same "lines on stderr" 1 "$(wc -l <"$dir/err")"
-err_has "^mcdtp-shim: the connection to far ended"
+  begin "SIGTERM to the server"
+  kill -TERM "$server"
+  after 255
+  until_true is_hung_up
+  same "lines on stderr" 1 "$(wc -l <"$dir/err")"
+  err_has "^mcdtp-shim: the connection to far ended"
 
-begin "SIGKILL to the server"
-kill -KILL "$server"
-after 255
-until_true is_hung_up
-err_has "^mcdtp-shim: the connection to far ended"
+  begin "SIGKILL to the server"
+  kill -KILL "$server"
+  after 255
+  until_true is_hung_up
+  err_has "^mcdtp-shim: the connection to far ended"
 
-begin "SIGTERM to ssh"
-kill -TERM "$ssh"
-after 255
-until_true is_hung_up
+  begin "SIGTERM to ssh"
+  kill -TERM "$ssh"
+  after 255
+  until_true is_hung_up
 
-begin "SIGKILL to ssh"
-kill -KILL "$ssh"
-after 255
-until_true is_hung_up
-err_has "^mcdtp-shim: the connection to far ended"
+  begin "SIGKILL to ssh"
+  kill -KILL "$ssh"
+  after 255
+  until_true is_hung_up
+  err_has "^mcdtp-shim: the connection to far ended"
+}
+each_part ssh
+each_part libssh2
 
 step "SIGTERM to the client while it logs in"
 # A listener that never answers: the log-in hangs.
@@ -80,7 +85,7 @@ listener=$!
 until_true test -s "$dir/port"
 shim_in_background -p "$(cat "$dir/port")" far true </dev/null >"$dir/out" 2>"$dir/err" &
 shim=$!
-until_true pgrep -x ssh -P "$shim" >/dev/null
+until_true pgrep -P "$shim" >/dev/null
 kill -TERM "$shim"
 until_true ended "$shim"
 until_true no_near_processes
