@@ -29,7 +29,9 @@ printf '2\n1\n' | status 0 shim -q far sort
 out_is $'1\n2'
 status 0 shim -n far 'cat; echo end' <"$dir/bytes"
 out_is end
-same "yes cut off here" y "$(shim -q far yes | head -n 1)"
+shim -q --bootstrap ssh far yes | head -n 1 >"$dir/out"
+same "yes cut off here, its status" 255 "${PIPESTATUS[0]}"
+out_is y
 yes | status 0 shim -q far 'head -n 1'
 out_is y
 status 0 shim -q far 'sleep 0.5 && echo late & echo early' <&-
