@@ -16,7 +16,6 @@ constexpr double kDrainGain = 0.5;
 constexpr int kMaxDrainRounds = 4;
 // A little more than the first stake, so that what queue is left shrinks from cycle to cycle.
 constexpr double kDownGain = 0.7;
-constexpr double kFirstStake = 0.25;
 constexpr int kLevelRounds = 6;
 constexpr double kWindowGain = 2;
 constexpr double kStartupWindowGain = 2.77;
@@ -33,8 +32,6 @@ constexpr double kBreakerLoss = 0.3;
 constexpr int kBreakerRounds = 3;
 
 }  // namespace
-
-CongestionAuto::CongestionAuto() : stake_(kFirstStake) { recent_rtts_.fill(Duration{}); }
 
 // ---- what it decides ----
 
@@ -92,8 +89,9 @@ bool CongestionAuto::is_queue(Duration rtt) const {
   return rtt != kNone && rtt - min_rtt() > std::max<Duration>(min_rtt() / kQueueShare, kMinQueue);
 }
 
-Duration CongestionAuto::recent_rtt() const {
-  return *std::min_element(recent_rtts_.begin(), recent_rtts_.end());
+// A train of probes queues for a moment: what lasts no longer than half the wait for a report is none.
+bool CongestionAuto::queue_lasts(Time now) const {
+  return queue_since_ && now - *queue_since_ >= report_interval_ / 2;
 }
 
 // ---- what it learns ----
@@ -112,9 +110,9 @@ void CongestionAuto::on_report(const ReportSample& sample) {
     double& kept = rates_[rounds_ % kRateRounds];
     kept = std::max(kept, taken);
   }
-  if (phase_ == Phase::kStartup && is_queue(recent_rtt())) enter(Phase::kDrain);
-  if (phase_ == Phase::kDrain && static_cast<double>(sample.in_flight) <= rate() * round_seconds())
-    enter(Phase::kLevel);
+  if (phase_ == Phase::kStartup && queue_lasts(sample.now)) enter(Phase::kDrain);
+  const bool drained = static_cast<double>(sample.in_flight) <= rate() * round_seconds();
+  if (phase_ == Phase::kDrain && drained) end_drain();
   if (sample.newest_covered >= round_ends_at_) end_round(sample);
 }
 
@@ -125,7 +123,11 @@ void CongestionAuto::note_rtt(Time now, Duration rtt) {
   }
   min_rtt_[0] = std::min(min_rtt_[0], rtt);
   round_.rtt = std::min(round_.rtt, rtt);
-  recent_rtts_[next_rtt_++ % kRecentRtts] = rtt;
+  if (!is_queue(rtt)) {
+    queue_since_.reset();
+  } else if (!queue_since_) {
+    queue_since_ = now;
+  }
 }
 
 void CongestionAuto::note_quiet(const ReportSample& sample) {
@@ -158,7 +160,7 @@ void CongestionAuto::choose_phase(bool queue_stands, double rate_now) {
     case Phase::kStartup:
       return judge_startup(rate_now);
     case Phase::kDrain:
-      return rounds_in_phase_ >= kMaxDrainRounds ? enter(Phase::kLevel) : void();
+      return rounds_in_phase_ >= kMaxDrainRounds ? end_drain() : void();
     case Phase::kUp:
       return enter(Phase::kDown);
     case Phase::kDown:
@@ -181,6 +183,12 @@ void CongestionAuto::judge_startup(double rate_now) {
   }
   const bool overflows = round_.lost > kManyLost && round_.loss() > loss_ + 0.1;
   if (++flat_rounds_ >= kFlatRounds || overflows) enter(Phase::kDrain);
+}
+
+// The first probe comes soon: a train of its own may have ended the start-up before its time.
+void CongestionAuto::end_drain() {
+  enter(Phase::kLevel);
+  rounds_in_phase_ = kLevelRounds - 2;
 }
 
 // The rates seen while kDown was sent are those of kUp.

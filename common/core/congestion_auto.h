@@ -21,7 +21,7 @@ namespace mcdtp {
 //
 // Phases, changed only at the end of a round, unless said otherwise:
 //   kStartup  doubles the rate each round until a queue shows (at once), or the rate no longer grows
-//   kDrain    until the queue of start-up is gone (at once)
+//   kDrain    until the queue of start-up is gone (at once); a kUp follows soon
 //   kLevel    at the rate, for kLevelRounds; one round of kDown among them if a queue stands
 //   kUp       one round above the rate; if that pays, another follows that stakes twice as much
 //   kDown     one round below the rate: empties the queue of kUp, and measures p0 and min_rtt
@@ -55,13 +55,14 @@ class CongestionAuto : public CongestionController {
   };
   static constexpr Duration kNone = Duration::max();
   static constexpr std::size_t kRateRounds = 10;
-  static constexpr std::size_t kRecentRtts = 4;
+  static constexpr double kFirstStake = 0.25;
 
   void note_rtt(Time now, Duration rtt);
   void note_quiet(const ReportSample& sample);
   void end_round(const ReportSample& sample);
   void choose_phase(bool queue_stands, double rate);
   void judge_startup(double rate);
+  void end_drain();
   void judge_probe(bool queue_stands);
   void enter(Phase phase);
   void trip_breaker();
@@ -73,7 +74,7 @@ class CongestionAuto : public CongestionController {
   double gain() const;
   double round_seconds() const;
   bool is_queue(Duration rtt) const;
-  Duration recent_rtt() const;
+  bool queue_lasts(Time now) const;
 
   Phase phase_ = Phase::kStartup;
   Round round_;
@@ -88,16 +89,12 @@ class CongestionAuto : public CongestionController {
   double full_rate_ = 0;  // start-up: the rate to beat; kUp: the rate before it
   int flat_rounds_ = 0;
   int lossy_rounds_ = 0;                              // in a row, for the breaker
-  double stake_;                                      // what the next kUp adds to the rate, as a share
+  double stake_ = kFirstStake;                        // what the next kUp adds to the rate, as a share
   bool drained_ = false;                              // kDown was put among the level rounds
   std::array<Duration, 2> min_rtt_ = {kNone, kNone};  // of this and of the last half life
   Time half_life_began_{};
-  std::array<Duration, kRecentRtts> recent_rtts_;
-  std::size_t next_rtt_ = 0;
+  std::optional<Time> queue_since_;  // every RTT since then showed a queue
   Duration report_interval_ = milliseconds(25);
-
- public:
-  CongestionAuto();
 };
 
 }  // namespace mcdtp
