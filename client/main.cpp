@@ -24,6 +24,12 @@ int print(std::string_view text) {
   return write(STDOUT_FILENO, text.data(), text.size()) == static_cast<ssize_t>(text.size()) ? 0 : kFailed;
 }
 
+// The real ssh, with the same words, for what it alone can do.
+[[noreturn]] void become_ssh(const mcdtp::Options& options, const std::string& reason) {
+  if (options.verbose > 0) say("going on as ssh: " + reason);
+  mcdtp::hand_over(options.words_for_hand_over());
+}
+
 // No greeting: a failed log-in, of which ssh has spoken; or a command that the far side forces on this key, or a
 // server that cannot start. Then the real ssh runs, with the same words; not one byte of stdin has been read.
 int without_greeting(const mcdtp::Options& options, mcdtp::Login& login) {
@@ -49,10 +55,7 @@ int log_in_and_run(const mcdtp::Options& options) {
   const auto reason = choice.config ? mcdtp::only_for_ssh(*choice.config) : std::nullopt;
   const auto exec_line = mcdtp::build_exec_line(mcdtp::exec_request(options, choice.config));
   // No exec line: the command is too long for one.
-  if (reason || !exec_line) {
-    if (options.verbose > 0) say("going on as ssh: " + reason.value_or("the command is long"));
-    mcdtp::hand_over(options.words_for_hand_over());
-  }
+  if (reason || !exec_line) become_ssh(options, reason.value_or("the command is too long"));
   const auto login = mcdtp::log_in(options, choice, *exec_line);
   switch (login->result) {
     case GreetingFinder::Result::kGreeting: return mcdtp::run_session(options, *login);
@@ -72,10 +75,10 @@ int run(int argc, char** argv) {
     case mcdtp::Action::kUsageError: say(options.message); return kFailed;
     case mcdtp::Action::kHelp: return print(mcdtp::help_text());
     case mcdtp::Action::kVersion: return print("mcdtp-shim " MCDTP_VERSION "\n");
-    case mcdtp::Action::kHandOver: mcdtp::hand_over(options.words_for_hand_over());
+    case mcdtp::Action::kHandOver: become_ssh(options, options.message);
     case mcdtp::Action::kRun: break;
   }
-  if (options.terminal_if_stdin_is_one && isatty(STDIN_FILENO)) mcdtp::hand_over(options.words_for_hand_over());
+  if (options.terminal_if_stdin_is_one && isatty(STDIN_FILENO)) become_ssh(options, "it wants a terminal");
   return log_in_and_run(options);
 }
 
