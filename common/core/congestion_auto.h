@@ -8,11 +8,9 @@
 namespace mcdtp {
 
 // A rate model that tells random loss from congestion. It keeps three things:
-//   rate      what the path takes: the largest of the last rounds' rates, each taken down by the loss that is
-//   not the
-//             path's own: rate of a round = bytes/s taken x min(1, (1 - p) / (1 - p0 - kLossMargin))
-//   p0        the path's own loss, measured only on packets sent while quiet(): more slowly than the path
-//   carries,
+//   rate      what the path takes: the largest of the last rounds' rates, each taken down by the loss that is not
+//             the path's own: rate of a round = bytes/s taken x min(1, (1 - p) / (1 - p0 - kLossMargin))
+//   p0        the path's own loss, measured only on packets sent while quiet(): more slowly than the path carries,
 //             so that no loss we cause can be taken for the path's; at most kMaxPathLoss
 //   min_rtt   the smallest RTT of the last kMinRttLife, so that RTT - min_rtt is our queue
 // and sends at gain x rate, with at most kWindowGain x rate x round in flight; round = min_rtt + the wait for
