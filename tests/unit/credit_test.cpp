@@ -22,10 +22,10 @@ TEST(WindowTuner, GrowsWithWhatArrivesInARoundTrip) {
   Time now{};
   now += seconds(1);
   tuner.on_arrived(now, 0, milliseconds(100));
-  EXPECT_FALSE(tuner.on_arrived(now + milliseconds(50), 5'000'000, milliseconds(100)));
-  EXPECT_TRUE(tuner.on_arrived(now + milliseconds(100), 5'000'000, milliseconds(100)));
-  EXPECT_EQ(tuner.stream_window(), WindowTuner::kRounds * 10'000'000);
-  EXPECT_EQ(tuner.session_window(), 4 * WindowTuner::kRounds * 10'000'000);
+  EXPECT_FALSE(tuner.on_arrived(now + milliseconds(50), 500'000, milliseconds(100)));
+  EXPECT_TRUE(tuner.on_arrived(now + milliseconds(100), 500'000, milliseconds(100)));
+  EXPECT_EQ(tuner.stream_window(), WindowTuner::kRounds * 1'000'000);
+  EXPECT_EQ(tuner.session_window(), 4 * WindowTuner::kRounds * 1'000'000);
 }
 
 TEST(WindowTuner, MemoryIsTheCap) {
