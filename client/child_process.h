@@ -1,6 +1,7 @@
 #pragma once
 
 #include <sys/types.h>
+#include <sys/wait.h>
 
 #include <functional>
 #include <optional>
@@ -32,6 +33,8 @@ class ChildProcess {
   void close_pipes();
   // Waits for its end. Returns its exit status, 255 when a signal ended it. May be called again.
   int wait();
+  // Never waits.
+  bool has_ended() { return reap(WNOHANG); }
 
  private:
   bool reap(int wait_options);

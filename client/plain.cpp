@@ -3,6 +3,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <asio/signal_set.hpp>
+#include <csignal>
+#include <cstring>
 #include <functional>
 #include <vector>
 
@@ -11,15 +15,24 @@
 namespace mcdtp {
 namespace {
 
+constexpr int kFailed = 255;
+
 // Copies one descriptor to another until either ends; never holds more than one buffer.
 class Copier {
  public:
-  Copier(std::shared_ptr<Descriptor> from, std::shared_ptr<Descriptor> to, Bytes first, std::function<void()> on_end)
-      : from_(std::move(from)), to_(std::move(to)), buffer_(first.begin(), first.end()), on_end_(std::move(on_end)) {
+  Copier(std::shared_ptr<Descriptor> from, std::shared_ptr<Descriptor> to, Bytes first,
+         std::function<void()> on_end)
+      : from_(std::move(from)),
+        to_(std::move(to)),
+        buffer_(first.begin(), first.end()),
+        on_end_(std::move(on_end)) {
     end_ = buffer_.size();
     buffer_.resize(std::max<std::size_t>(end_, kBufferSize));
   }
   void start() { begin_ < end_ ? write() : read(); }
+  bool ended() const { return ended_; }
+  // Why `to` took no more, an errno; 0 also where its reader closed it.
+  int write_error() const { return write_error_; }
 
  private:
   static constexpr std::size_t kBufferSize = 64 * 1024;
@@ -44,6 +57,7 @@ class Copier {
           if (!error) write();
         });
       }
+      if (result.status == IoResult::Status::kError) write_error_ = result.error;
       if (result.status != IoResult::Status::kBytes) return end();
       begin_ += result.bytes;
     }
@@ -52,6 +66,7 @@ class Copier {
 
   // Both ends are closed: the writer at the other side of `from` sees that nobody reads any more.
   void end() {
+    ended_ = true;
     from_->close();
     to_->shutdown_write();
     on_end_();
@@ -62,6 +77,8 @@ class Copier {
   std::vector<std::uint8_t> buffer_;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
+  bool ended_ = false;
+  int write_error_ = 0;
   std::function<void()> on_end_;
 };
 
@@ -69,27 +86,80 @@ std::shared_ptr<Descriptor> duplicate(asio::io_context& io, int fd) {
   return std::make_shared<Descriptor>(io, fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
 }
 
-}  // namespace
-
-int run_plain_session(Login& login, bool read_stdin) {
-  asio::io_context io;
-  const auto to_ssh = duplicate(io, login.ssh->stdin_fd());
-  const auto from_ssh = duplicate(io, login.ssh->stdout_fd());
-  login.ssh->close_pipes();
+std::vector<std::uint8_t> first_bytes(const Login& login) {
   std::vector<std::uint8_t> first(login.finder.noise().begin(), login.finder.noise().end());
   const Bytes rest = login.finder.rest();
   first.insert(first.end(), rest.begin(), rest.end());
-  Copier up(Descriptor::borrow(io, STDIN_FILENO), to_ssh, {}, [] {});
-  Copier down(from_ssh, Descriptor::borrow(io, STDOUT_FILENO), first, [&io] { io.stop(); });
-  if (read_stdin) {
-    up.start();
-  } else {
-    to_ssh->shutdown_write();
-  }
-  down.start();
-  io.run();
-  to_ssh->close();
-  return login.ssh->wait();
+  return first;
 }
+
+// Over once ssh has ended and all that it wrote is out. Neither alone says so: a command may close its
+// stdout, or our reader ours, and stdin still goes on.
+class PlainSession {
+ public:
+  explicit PlainSession(Login& login);
+  int run(bool read_stdin);
+
+ private:
+  void await_ssh_end();
+  void end_if_done();
+
+  ChildProcess& ssh_;
+  asio::io_context io_;
+  // Whatever ends us, the flags of 0 and 1 are put back.
+  asio::signal_set end_signals_{io_, SIGTERM, SIGHUP, SIGINT};
+  asio::signal_set children_{io_, SIGCHLD};
+  std::shared_ptr<Descriptor> to_ssh_;
+  Copier up_;
+  Copier down_;
+  bool interrupted_ = false;
+};
+
+PlainSession::PlainSession(Login& login)
+    : ssh_(*login.ssh),
+      to_ssh_(duplicate(io_, ssh_.stdin_fd())),
+      up_(Descriptor::borrow(io_, STDIN_FILENO), to_ssh_, {}, [] {}),
+      down_(duplicate(io_, ssh_.stdout_fd()), Descriptor::borrow(io_, STDOUT_FILENO), first_bytes(login),
+            [this] { end_if_done(); }) {
+  ssh_.close_pipes();
+  // A caller may have blocked it.
+  sigset_t child;
+  sigemptyset(&child);
+  sigaddset(&child, SIGCHLD);
+  pthread_sigmask(SIG_UNBLOCK, &child, nullptr);
+}
+
+void PlainSession::await_ssh_end() {
+  children_.async_wait([this](std::error_code error, int) {
+    if (error) return;
+    end_if_done();
+    await_ssh_end();
+  });
+}
+
+void PlainSession::end_if_done() {
+  if (down_.ended() && ssh_.has_ended()) io_.stop();
+}
+
+int PlainSession::run(bool read_stdin) {
+  end_signals_.async_wait([this](std::error_code error, int) {
+    if (error) return;
+    interrupted_ = true;
+    io_.stop();
+  });
+  await_ssh_end();
+  read_stdin ? up_.start() : to_ssh_->shutdown_write();
+  down_.start();
+  io_.run();
+  if (interrupted_) return kFailed;
+  if (down_.write_error() == 0) return ssh_.wait();
+  write_stderr_all(std::string("mcdtp-shim: write standard output: ") + std::strerror(down_.write_error()) +
+                   "\n");
+  return kFailed;
+}
+
+}  // namespace
+
+int run_plain_session(Login& login, bool read_stdin) { return PlainSession(login).run(read_stdin); }
 
 }  // namespace mcdtp

@@ -37,6 +37,33 @@ out_is y
 status 0 shim -q far 'sleep 0.5 && echo late & echo early' <&-
 out_is $'early\nlate'
 
+step "stdin goes on where stdout has ended, on either side"
+status 0 shim -q far "exec >&- 2>&-; sleep 0.3; cat >$dir/got" <"$dir/bytes"
+same_file "after the command closed its stdout" "$dir/bytes" "$dir/got"
+{ until_true test -e "$dir/unread"; cat "$dir/bytes"; } |
+  shim -q far "yes 2>/dev/null | head -c 1000000; cat >$dir/got" |
+  { head -n 1 >/dev/null; touch "$dir/unread"; }
+same "statuses" "0 0 0" "${PIPESTATUS[*]}"
+same_file "after nobody read our stdout" "$dir/bytes" "$dir/got"
+
+step "a full disk"
+shim -q far 'echo lost' >/dev/full 2>"$dir/err" </dev/null
+same "the status" 255 $?
+err_is "mcdtp-shim: write standard output: No space left on device"
+
+step "SIGTERM, and flags left as found"
+mkfifo "$dir/stdin"
+exec 8<>"$dir/stdin"
+nonblocking() { (($(awk '/^flags/ { print $2 }' "/proc/$$/fdinfo/8") & 04000)); }
+shim_in_background -q far cat <&8 8>&- >"$dir/out" 2>"$dir/err" &
+until_true nonblocking
+kill -TERM $!
+wait $!
+same "the status" 255 $?
+! nonblocking || fail "O_NONBLOCK was left"
+nothing_left
+exec 8>&-
+
 step "the environment is ssh's"
 export LC_E2E='a  b' LANG=C.UTF-8
 environment() { "$@" far env </dev/null 2>/dev/null | sed 's/^\(SSH_CLIENT\|SSH_CONNECTION\)=\([^ ]* \)[0-9]*/\1=\2PORT/' | sort; }
