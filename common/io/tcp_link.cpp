@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <stdexcept>
 #include <utility>
 
 namespace mcdtp {
@@ -78,7 +79,14 @@ void TcpConnector::connected() {
   if (next_id_ == std::numeric_limits<ChannelId>::max()) return;
   std::error_code error;
   const int fd = socket_.release(error);
-  if (!error) driver_.add_link(next_id_++, make_pipe(std::make_shared<Descriptor>(driver_.io(), fd)));
+  if (error) return retry();
+  try {
+    driver_.add_link(next_id_, make_pipe(std::make_shared<Descriptor>(driver_.io(), fd)));
+    ++next_id_;
+  } catch (const std::runtime_error&) {
+    // Out of descriptors.
+    retry();
+  }
 }
 
 void TcpConnector::retry() {
@@ -105,7 +113,7 @@ struct TcpAcceptor::Pending {
 };
 
 TcpAcceptor::TcpAcceptor(Driver& driver, const Endpoint& local)
-    : driver_(driver), local_(local), acceptor_(driver.io()) {}
+    : driver_(driver), local_(local), acceptor_(driver.io()), pause_(driver.io()) {}
 
 bool TcpAcceptor::start() {
   const auto at = to_asio(local_);
@@ -127,21 +135,38 @@ void TcpAcceptor::stop() {
   stopped_ = true;
   std::error_code ignored;
   acceptor_.close(ignored);
+  pause_.cancel();
   pending_.clear();
 }
 
 void TcpAcceptor::accept() {
   acceptor_.async_accept([this](std::error_code error, asio::ip::tcp::socket socket) {
     if (stopped_ || link_ || error == asio::error::operation_aborted) return;
-    // Out of descriptors, or gone already: the next one may do better.
-    const int fd = error ? -1 : socket.release(error);
-    if (!error) {
-      // The newest evicts the oldest: strangers cannot keep the client out by holding connections open.
-      if (pending_.size() >= kMaxPending) drop(pending_.front());
-      pending_.push_back(std::make_shared<Pending>(driver_.io(), fd));
-      await_hello(pending_.back());
-    }
+    if (error) return accept_later();
+    const int fd = socket.release(error);
+    if (error || !admit(fd)) return accept_later();
     accept();
+  });
+}
+
+bool TcpAcceptor::admit(int fd) {
+  try {
+    const auto pending = std::make_shared<Pending>(driver_.io(), fd);
+    // The newest evicts the oldest: strangers cannot keep the client out by holding connections open.
+    if (pending_.size() >= kMaxPending) drop(pending_.front());
+    pending_.push_back(pending);
+    await_hello(pending);
+    return true;
+  } catch (const std::runtime_error&) {
+    return false;
+  }
+}
+
+// Out of descriptors: what waits to be accepted would wake us again and again.
+void TcpAcceptor::accept_later() {
+  pause_.expires_after(kFirstPause);
+  pause_.async_wait([this](std::error_code error) {
+    if (!error && !stopped_ && !link_) accept();
   });
 }
 

@@ -55,6 +55,9 @@ class TcpAcceptor {
   using PendingList = std::list<std::shared_ptr<Pending>>;
 
   void accept();
+  // False: there is no descriptor for it.
+  bool admit(int fd);
+  void accept_later();
   void await_hello(const std::shared_ptr<Pending>& pending);
   void read_hello(const std::shared_ptr<Pending>& pending);
   void judge_hello(const std::shared_ptr<Pending>& pending);
@@ -64,6 +67,7 @@ class TcpAcceptor {
   Driver& driver_;
   Endpoint local_;
   asio::ip::tcp::acceptor acceptor_;
+  asio::steady_timer pause_;
   PendingList pending_;
   ChannelId newest_ = kFirstTcpChannel - 1;
   std::optional<ChannelId> link_;
