@@ -110,10 +110,12 @@ void ClientSession::add_channels(const Greeting& greeting, const std::vector<End
 }
 
 void ClientSession::start_pumps() {
-  const auto output_end = [this](WritePump::End end) { on_output_end(end); };
   stdout_ = std::make_unique<WritePump>(
-      driver_, kStdio, std::make_unique<DescriptorSink>(Descriptor::borrow(io_, STDOUT_FILENO)), output_end);
-  stderr_ = std::make_unique<WritePump>(driver_, kStderr, std::make_unique<StderrSink>(io_), output_end);
+      driver_, kStdio, std::make_unique<DescriptorSink>(Descriptor::borrow(io_, STDOUT_FILENO)),
+      [this](WritePump::End end) { on_output_end(end); });
+  // Lost words on stderr change nothing, as with ssh.
+  stderr_ = std::make_unique<WritePump>(driver_, kStderr, std::make_unique<StderrSink>(io_),
+                                        [this](WritePump::End) { end_if_done(); });
   if (options_.no_stdin) {
     driver_.streams().finish(kStdio);
     return driver_.kick();
@@ -164,7 +166,10 @@ void ClientSession::on_proved(ChannelId id) {
   const std::string name = "channel " + std::to_string(id);
   if (id == kSshChannel) return tell("the SSH channel carries packets");
   if (id >= kFirstTcpChannel) return tell(name + ": the control link is a direct TCP connection");
-  const auto path = driver_.session().channel(id)->paths.active();
+  const Channel* channel = driver_.session().channel(id);
+  // Closed since, or silent again.
+  const auto path = channel != nullptr ? channel->paths.active() : std::nullopt;
+  if (!path) return;
   tell(name + ": proved, UDP to " + driver_.udp_channels().at(id)->address(*path).to_string());
 }
 

@@ -65,6 +65,9 @@ step "a full disk"
 shim far 'head -c 1000000 /dev/zero' >/dev/full 2>"$dir/err" </dev/null
 same "the status" 255 $?
 same "the words" "mcdtp-shim: write standard output: No space left on device" "$(cat "$dir/err")"
+status 3 shim far 'echo out; echo err >&2; exit 3' </dev/null
+shim far 'echo err >&2; exit 3' </dev/null 2>/dev/full
+same "the status where stderr is lost, as with ssh" 3 $?
 
 step "sockets, and flags left as found"
 bounded python3 - "$SHIM" "$e2e_config" 2>"$dir/err" <<'END' || fail "$(tail -n 1 "$dir/err")"
