@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <pwd.h>
+#include <sched.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -189,10 +191,34 @@ void stop_ignoring_children() {
     std::signal(SIGCHLD, SIG_DFL);
 }
 
+// Runs in the guardian, a process of the command's group that holds nothing but the reading end of a pipe.
+// Its end without a word says that the server died without having reaped the command. Being a member keeps
+// the group's number from becoming a stranger's, so that the signal cannot miss. All signals are blocked
+// here: those to the group are not meant for it.
+[[noreturn]] void guard(int server) {
+  prctl(PR_SET_NAME, "mcdtp-guardian");
+  for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(server, fd);
+  close_all_but_standard();
+  char word = 0;
+  ssize_t got = 0;
+  do {
+    got = read(STDIN_FILENO, &word, sizeof word);
+  } while (got < 0 && errno == EINTR);
+  if (got == 0) kill(0, SIGHUP);
+  _exit(0);
+}
+
+// A child of the server, not of the command, which may wait for whatever children it has.
+void start_guardian(int server) {
+  if (syscall(SYS_clone, CLONE_PARENT | SIGCHLD, nullptr, nullptr, nullptr, nullptr) == 0) guard(server);
+}
+
 // Runs in the new process, all signals blocked.
 [[noreturn]] void run_child(const Program& program, const Pipe& in, const Pipe& out, const Pipe& err,
-                            pid_t parent) {
+                            const Pipe& lifeline, pid_t parent) {
   setsid();
+  ::close(lifeline.write.get());
+  start_guardian(lifeline.read.get());
   prctl(PR_SET_PDEATHSIG, SIGHUP);
   // It died before it could be watched.
   if (getppid() != parent) _exit(kKilledStatus);
@@ -242,6 +268,7 @@ Command::Command(const CommandSpec& spec) {
   Pipe in;
   Pipe out;
   Pipe err;
+  Pipe lifeline;
   stdin_ = non_blocking(std::move(in.write));
   stdout_ = non_blocking(std::move(out.read));
   stderr_ = non_blocking(std::move(err.read));
@@ -250,12 +277,20 @@ Command::Command(const CommandSpec& spec) {
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) throw_errno("start the command");
-  if (child == 0) run_child(program, in, out, err, parent);
+  if (child == 0) run_child(program, in, out, err, lifeline, parent);
   pid_ = child;
+  lifeline_ = std::move(lifeline.write);
 }
 
+// The guardian is dismissed before: from the reaping on nobody may be signalled.
 std::optional<int> Command::try_reap() {
   if (status_) return status_;
+  siginfo_t ended{};
+  if (waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+      ended.si_pid != pid_) {
+    return std::nullopt;
+  }
+  dismiss_guardian();
   int status = 0;
   if (waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
   status_ = WIFEXITED(status) ? WEXITSTATUS(status) : kKilledStatus;
@@ -265,9 +300,16 @@ std::optional<int> Command::try_reap() {
 void Command::hang_up() {
   // No such group: it is not yet leader of one, and the signal waits for it alone.
   if (!status_ && kill(-pid_, SIGHUP) != 0) kill(pid_, SIGHUP);
+  dismiss_guardian();
   stdin_.close();
   stdout_.close();
   stderr_.close();
+}
+
+void Command::dismiss_guardian() {
+  if (!lifeline_.is_open()) return;
+  [[maybe_unused]] const ssize_t ignored = write(lifeline_.get(), "", 1);
+  lifeline_.close();
 }
 
 void run_plain(const CommandSpec& spec) { Program(spec).become(); }

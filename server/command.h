@@ -57,7 +57,9 @@ class OwnedFd {
 // Invariants:
 // 1. Once reaped nobody is signalled any more: background jobs live on, as under ssh, and the number may be
 //    another process group's by then.
-// 2. The destructor closes the pipes that were not released; it signals nobody and waits for nobody.
+// 2. The destructor closes the pipes that were not released and waits for nobody.
+// 3. Where this process or this object ends otherwise than after try_reap() or hang_up(), the process group
+//    gets SIGHUP: a small process that is one of the group, and lives until then, sees to it.
 class Command {
  public:
   // Starts it. Throws where there is no such subsystem and where the system gives no pipe or process; a shell
@@ -82,9 +84,12 @@ class Command {
   void hang_up();
 
  private:
+  void dismiss_guardian();
+
   OwnedFd stdin_;
   OwnedFd stdout_;
   OwnedFd stderr_;
+  OwnedFd lifeline_;  // to the guardian: closed without a word it says that we died
   pid_t pid_ = 0;
   std::optional<int> status_;
 };

@@ -84,6 +84,13 @@ until_true grep -q running "$dir/out"
 kill -TERM "$shim"
 after 255
 
+step "SIGKILL to the server, and the command is a child of its shell"
+shim_in_background far 'echo running; sleep 1000; true' </dev/null >"$dir/out" 2>"$dir/err" &
+shim=$!
+until_true grep -q running "$dir/out"
+kill -KILL "$(server_pid)"
+after 255
+
 step "SIGTERM to the client while it logs in"
 # A listener that never answers: the log-in hangs.
 python3 -c 'import socket, time

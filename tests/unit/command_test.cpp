@@ -286,6 +286,26 @@ TEST_F(CommandTest, GetsAHangUpWhenWeAreKilled) {
   close(fifo);
 }
 
+// The shell's own death is not the end of what it started.
+TEST_F(CommandTest, TheProcessGroupGetsAHangUpWhenWeAreKilled) {
+  const int fifo = make_fifo();
+  const pid_t starter = fork();
+  if (starter == 0) {
+    Command command(line("exec 3>fifo; sleep 1000 & echo ready; wait; echo never"));
+    read_line(command.stdout_pipe().get());
+    raise(SIGKILL);
+  }
+  int status = 0;
+  waitpid(starter, &status, 0);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(read_all(fifo), "");
+  close(fifo);
+}
+
+TEST_F(CommandTest, ItsWaitSeesNoChildButItsOwn) {
+  EXPECT_EQ(run(line("exec cat /proc/self/task/*/children")).out, "");
+}
+
 TEST_F(CommandTest, RunsWhereWeHaveNoStandardDescriptors) {
   const pid_t starter = fork();
   if (starter == 0) {
