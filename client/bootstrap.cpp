@@ -70,7 +70,8 @@ std::optional<std::string> only_for_ssh(const SshConfig& config) {
   const bool forwards = !config.lines("localforward").empty() || !config.lines("remoteforward").empty() ||
                         !config.lines("dynamicforward").empty();
   if (forwards && !config.is_on("clearallforwardings")) return "the configuration forwards ports";
-  if (config.text("requesttty") == "true" || config.text("requesttty") == "force") return "it wants a terminal";
+  if (config.text("requesttty") == "true" || config.text("requesttty") == "force")
+    return "it wants a terminal";
   if (config.is_on("tunnel")) return "it wants a tunnel";
   const std::string kind = config.text("sessiontype");
   if (!kind.empty() && kind != "default") return "its SessionType is " + kind;
@@ -83,8 +84,8 @@ std::optional<std::string> only_for_ssh(const SshConfig& config) {
 namespace {
 
 // Sets the process and, where libssh2 has logged in, what it found out. False: the real ssh has to do it.
-bool log_in_by_libssh2(Login& login, const Options& options, const Libssh2Plan& plan, const std::string& exec_line,
-                       LoginWatch& watch) {
+bool log_in_by_libssh2(Login& login, const Options& options, const Libssh2Plan& plan,
+                       const std::string& exec_line, LoginWatch& watch) {
   auto process = std::make_unique<Libssh2Process>(plan, exec_line, options.quiet);
   const Libssh2Process::Login& outcome = process->login();
   if (!outcome.authenticated) {
@@ -98,21 +99,22 @@ bool log_in_by_libssh2(Login& login, const Options& options, const Libssh2Plan& 
   return true;
 }
 
-void start_log_in(Login& login, const Options& options, const Libssh2Choice& choice, const std::string& exec_line,
-                  LoginWatch& watch) {
+void start_log_in(Login& login, const Options& options, const Libssh2Choice& choice,
+                  const std::string& exec_line, LoginWatch& watch) {
   if (choice.plan && log_in_by_libssh2(login, options, *choice.plan, exec_line, watch)) return;
   if (options.backend == BackendChoice::kLibssh2) {
     throw std::runtime_error("log in by libssh2: " + (choice.plan ? "it could not, see -v" : choice.why_not));
   }
-  if (options.verbose > 0 && !choice.plan && !choice.why_not.empty()) say("not by libssh2: " + choice.why_not);
+  if (options.verbose > 0 && !choice.plan && !choice.why_not.empty())
+    say("not by libssh2: " + choice.why_not);
   if (options.verbose > 0) say("backend: ssh");
   login.ssh = std::make_unique<SshProcess>(bootstrap_words(options, choice.config, exec_line, watch));
 }
 
 }  // namespace
 
-std::unique_ptr<Login> log_in(const Options& options, const Libssh2Choice& choice, const std::string& exec_line,
-                              Duration patience) {
+std::unique_ptr<Login> log_in(const Options& options, const Libssh2Choice& choice,
+                              const std::string& exec_line, Duration patience) {
   LoginWatch watch(std::max<Duration>(patience, connect_timeout(choice.config)));
   auto login = std::make_unique<Login>();
   start_log_in(*login, options, choice, exec_line, watch);

@@ -5,8 +5,8 @@
 
 #include "client/child_process.h"
 #include "client/far_addresses.h"
-#include "client/options.h"
 #include "client/libssh2_plan.h"
+#include "client/options.h"
 #include "client/ssh_config.h"
 #include "common/core/greeting.h"
 
@@ -39,7 +39,7 @@ inline constexpr Duration kGreetingPatience = seconds(5);
 // patience after the log-in, or ConnectTimeout where that is longer; where the user's own LocalCommand keeps ssh
 // from telling when the log-in is done, it may take for ever. Throws where ssh cannot be started, or libssh2
 // alone may be used and cannot.
-std::unique_ptr<Login> log_in(const Options& options, const Libssh2Choice& choice, const std::string& exec_line,
-                              Duration patience = kGreetingPatience);
+std::unique_ptr<Login> log_in(const Options& options, const Libssh2Choice& choice,
+                              const std::string& exec_line, Duration patience = kGreetingPatience);
 
 }  // namespace mcdtp

@@ -23,7 +23,8 @@ struct FarAddresses::Found {
   std::vector<Endpoint> addresses;
 };
 
-FarAddresses::FarAddresses(const std::string& host_name, AddressFamily family) : found_(std::make_shared<Found>()) {
+FarAddresses::FarAddresses(const std::string& host_name, AddressFamily family)
+    : found_(std::make_shared<Found>()) {
   // Signals are the main thread's: the new one inherits the mask.
   sigset_t all, before;
   sigfillset(&all);

@@ -74,7 +74,8 @@ ClientSession::ClientSession(const Options& options, Login& login)
   const auto addresses = login.addresses->candidates({greeting.address, login.peer_address});
   for (const Endpoint& address : addresses) tell("trying UDP and TCP at " + address.address_text());
   if (addresses.empty()) tell("the server does not know its address: no UDP");
-  driver_.add_ssh(duplicate(io_, login.ssh->stdout_fd()), duplicate(io_, login.ssh->stdin_fd()), login.finder.rest());
+  driver_.add_ssh(duplicate(io_, login.ssh->stdout_fd()), duplicate(io_, login.ssh->stdin_fd()),
+                  login.finder.rest());
   login.ssh->close_pipes();
   add_channels(greeting, addresses);
   const std::uint16_t tcp_port = greeting.tcp_port.value_or(0);
@@ -90,19 +91,22 @@ SessionConfig ClientSession::session_config() const {
   config.role = Role::kClient;
   config.channels = options_.channels;
   config.memory = options_.memory_bytes;
-  config.congestion = make_congestion(options_.rate_bits_per_second ? "fixed" : "auto", options_.rate_bits_per_second);
+  config.congestion =
+      make_congestion(options_.rate_bits_per_second ? "fixed" : "auto", options_.rate_bits_per_second);
   return config;
 }
 
 void ClientSession::add_channels(const Greeting& greeting, const std::vector<Endpoint>& addresses) {
   if (addresses.empty()) return;
-  const bool only_v4 = std::all_of(addresses.begin(), addresses.end(), [](const Endpoint& a) { return a.is_v4(); });
+  const bool only_v4 =
+      std::all_of(addresses.begin(), addresses.end(), [](const Endpoint& a) { return a.is_v4(); });
   const std::size_t count = std::min<std::size_t>(options_.channels, greeting.udp_ports.size());
   try {
     for (ChannelId id = 0; id < count; ++id) {
       UdpSocket::Options wanted;
       wanted.local = Endpoint::any(only_v4 ? AF_INET : AF_INET6);
-      driver_.add_udp(id, std::make_unique<UdpSocket>(io_, wanted), with_port(addresses, greeting.udp_ports[id]), true);
+      driver_.add_udp(id, std::make_unique<UdpSocket>(io_, wanted),
+                      with_port(addresses, greeting.udp_ports[id]), true);
     }
   } catch (const std::runtime_error& error) {
     tell(error.what());
@@ -147,13 +151,16 @@ void ClientSession::on_stream_news(const StreamNews& news) {
 void ClientSession::on_event(const SessionEvent& event) {
   switch (event.kind) {
     case SessionEventKind::kSet:
-      for (ChannelId id = static_cast<ChannelId>(event.value); id < options_.channels; ++id) driver_.remove_udp(id);
+      for (ChannelId id = static_cast<ChannelId>(event.value); id < options_.channels; ++id)
+        driver_.remove_udp(id);
       break;
     case SessionEventKind::kChannelProved: on_proved(event.channel); break;
     case SessionEventKind::kChannelDoubted:
       tell("channel " + std::to_string(event.channel) + ": nothing comes back, not used until it answers");
       break;
-    case SessionEventKind::kUdpBlocked: tell("no answer by UDP: the stream goes over the SSH connection"); break;
+    case SessionEventKind::kUdpBlocked:
+      tell("no answer by UDP: the stream goes over the SSH connection");
+      break;
     case SessionEventKind::kExit:
       command_status_ = static_cast<int>(event.value);
       end_if_done();
@@ -206,8 +213,8 @@ void ClientSession::end(int status) {
 
 void ClientSession::tell_statistics() const {
   const SessionStatistics& sent = driver_.session().statistics();
-  tell("sent " + std::to_string(sent.packets_sent) + " packets, " + std::to_string(sent.packets_lost) + " lost, " +
-       std::to_string(sent.spurious_losses) + " of them not");
+  tell("sent " + std::to_string(sent.packets_sent) + " packets, " + std::to_string(sent.packets_lost) +
+       " lost, " + std::to_string(sent.spurious_losses) + " of them not");
 }
 
 int ClientSession::run() {

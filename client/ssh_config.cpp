@@ -38,26 +38,16 @@ std::vector<std::string> split(std::string_view text, char separator) {
 
 std::optional<std::string> token_value(char letter, const PathTokens& tokens) {
   switch (letter) {
-    case '%':
-      return "%";
-    case 'd':
-      return tokens.home;
-    case 'h':
-      return tokens.host_name;
-    case 'i':
-      return tokens.user_id;
-    case 'k':
-      return tokens.host_key_name;
-    case 'n':
-      return tokens.host;
-    case 'p':
-      return tokens.port;
-    case 'r':
-      return tokens.remote_user;
-    case 'u':
-      return tokens.local_user;
-    default:
-      return std::nullopt;
+    case '%': return "%";
+    case 'd': return tokens.home;
+    case 'h': return tokens.host_name;
+    case 'i': return tokens.user_id;
+    case 'k': return tokens.host_key_name;
+    case 'n': return tokens.host;
+    case 'p': return tokens.port;
+    case 'r': return tokens.remote_user;
+    case 'u': return tokens.local_user;
+    default: return std::nullopt;
   }
 }
 

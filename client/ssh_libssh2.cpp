@@ -175,14 +175,11 @@ void check_host_key(Session& session, const Libssh2Plan& plan) {
   const std::string host = plan.config.known_hosts_name();
   if (!blob) throw std::runtime_error("the far side has no host key");
   switch (plan.known.judge({blob, size})) {
-    case HostKeyVerdict::kKnown:
-      return;
-    case HostKeyVerdict::kUnknown:
-      throw std::runtime_error("no host key of " + host + " is known");
+    case HostKeyVerdict::kKnown: return;
+    case HostKeyVerdict::kUnknown: throw std::runtime_error("no host key of " + host + " is known");
     case HostKeyVerdict::kChanged:
       throw std::runtime_error("the host key of " + host + " is not the one known");
-    case HostKeyVerdict::kRevoked:
-      throw std::runtime_error("the host key of " + host + " is revoked");
+    case HostKeyVerdict::kRevoked: throw std::runtime_error("the host key of " + host + " is revoked");
   }
 }
 

@@ -149,54 +149,25 @@ void ask_for_subsystem(SshSettings& settings) {
 // Letters without a value.
 void apply_flag(SshSettings& settings, char letter) {
   switch (letter) {
-    case '4':
-      settings.address_family = AddressFamily::kIpv4;
-      break;
-    case '6':
-      settings.address_family = AddressFamily::kIpv6;
-      break;
-    case 'A':
-      settings.forward_agent = true;
-      break;
-    case 'a':
-      settings.forward_agent = false;
-      break;
+    case '4': settings.address_family = AddressFamily::kIpv4; break;
+    case '6': settings.address_family = AddressFamily::kIpv6; break;
+    case 'A': settings.forward_agent = true; break;
+    case 'a': settings.forward_agent = false; break;
     case 'X':
-    case 'Y':
-      settings.forward_x11 = true;
-      break;
-    case 'x':
-      settings.forward_x11 = false;
-      break;
-    case 'f':
-      settings.fork_after_authentication = true;
-      break;
-    case 'n':
-      settings.stdin_null = true;
-      break;
-    case 'q':
-      settings.log_level = kLogQuiet;
-      break;
-    case 's':
-      ask_for_subsystem(settings);
-      break;
-    case 't':
-      settings.request_tty = RequestTty::kYes;
-      break;
-    case 'T':
-      settings.request_tty = RequestTty::kNo;
-      break;
-    case 'v':
-      raise_log_level(settings);
-      break;
+    case 'Y': settings.forward_x11 = true; break;
+    case 'x': settings.forward_x11 = false; break;
+    case 'f': settings.fork_after_authentication = true; break;
+    case 'n': settings.stdin_null = true; break;
+    case 'q': settings.log_level = kLogQuiet; break;
+    case 's': ask_for_subsystem(settings); break;
+    case 't': settings.request_tty = RequestTty::kYes; break;
+    case 'T': settings.request_tty = RequestTty::kNo; break;
+    case 'v': raise_log_level(settings); break;
     case 'G':
     case 'M':
     case 'N':
-    case 'V':
-      leave_to_ssh(settings, std::string("-") + letter);
-      break;
-    default:
-      break;  // the bootstrap ssh's affair
+    case 'V': leave_to_ssh(settings, std::string("-") + letter); break;
+    default: break;  // the bootstrap ssh's affair
   }
 }
 
@@ -204,25 +175,15 @@ bool apply_value(SshSettings& settings, char letter, const std::string& value) {
   switch (letter) {
     case 'D':
     case 'L':
-    case 'R':
-      settings.forwards = true;
-      break;
+    case 'R': settings.forwards = true; break;
     case 'O':
     case 'Q':
     case 'W':
-    case 'w':
-      leave_to_ssh(settings, std::string("-") + letter);
-      break;
-    case 'l':
-      set_first(settings.user, std::optional(value));
-      break;
-    case 'p':
-      set_first(settings.port, std::optional(value));
-      break;
-    case 'o':
-      return apply_line(settings, value);
-    default:
-      break;
+    case 'w': leave_to_ssh(settings, std::string("-") + letter); break;
+    case 'l': set_first(settings.user, std::optional(value)); break;
+    case 'p': set_first(settings.port, std::optional(value)); break;
+    case 'o': return apply_line(settings, value);
+    default: break;
   }
   return true;
 }

@@ -139,8 +139,8 @@ SessionConfig Server::session_config(const ServerOptions& options, std::size_t c
 void Server::start_command(const ServerOptions& options) {
   command_ = std::make_unique<Command>(CommandSpec{options.command, options.subsystem, options.environment});
   const auto own = [this](OwnedFd& pipe) { return std::make_shared<Descriptor>(io_, pipe.release()); };
-  stdin_ = std::make_unique<WritePump>(*driver_, kStdio, std::make_unique<DescriptorSink>(own(command_->stdin_pipe())),
-                                       [](WritePump::End) {});
+  stdin_ = std::make_unique<WritePump>(
+      *driver_, kStdio, std::make_unique<DescriptorSink>(own(command_->stdin_pipe())), [](WritePump::End) {});
   stdout_ = std::make_unique<ReadPump>(*driver_, kStdio, own(command_->stdout_pipe()), [] {});
   stderr_ = std::make_unique<ReadPump>(*driver_, kStderr, own(command_->stderr_pipe()), [] {});
   stdout_->start();

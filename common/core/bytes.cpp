@@ -73,7 +73,8 @@ void Writer::u16(std::uint16_t value) {
 
 void Writer::u64(std::uint64_t value) {
   const MutableBytes out = reserve(8);
-  for (int i = 7; i >= 0; --i, value >>= 8) out[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(value);
+  for (int i = 7; i >= 0; --i, value >>= 8)
+    out[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(value);
 }
 
 void Writer::varint(std::uint64_t value) {

@@ -55,16 +55,11 @@ std::uint64_t CongestionAuto::window() const {
 
 double CongestionAuto::gain() const {
   switch (phase_) {
-    case Phase::kStartup:
-      return kStartupGain;
-    case Phase::kDrain:
-      return kDrainGain;
-    case Phase::kUp:
-      return 1 + stake_;
-    case Phase::kDown:
-      return kDownGain;
-    case Phase::kLevel:
-      break;
+    case Phase::kStartup: return kStartupGain;
+    case Phase::kDrain: return kDrainGain;
+    case Phase::kUp: return 1 + stake_;
+    case Phase::kDown: return kDownGain;
+    case Phase::kLevel: break;
   }
   return 1;
 }
@@ -157,16 +152,11 @@ void CongestionAuto::end_round(const ReportSample& sample) {
 void CongestionAuto::choose_phase(bool queue_stands, double rate_now) {
   ++rounds_in_phase_;
   switch (phase_) {
-    case Phase::kStartup:
-      return judge_startup(rate_now);
-    case Phase::kDrain:
-      return rounds_in_phase_ >= kMaxDrainRounds ? end_drain() : void();
-    case Phase::kUp:
-      return enter(Phase::kDown);
-    case Phase::kDown:
-      return judge_probe(queue_stands);
-    case Phase::kLevel:
-      break;
+    case Phase::kStartup: return judge_startup(rate_now);
+    case Phase::kDrain: return rounds_in_phase_ >= kMaxDrainRounds ? end_drain() : void();
+    case Phase::kUp: return enter(Phase::kDown);
+    case Phase::kDown: return judge_probe(queue_stands);
+    case Phase::kLevel: break;
   }
   if (rounds_in_phase_ >= kLevelRounds) {
     full_rate_ = rate();

@@ -9,7 +9,9 @@ void Packetizer::ping() {
   asks_ = true;
 }
 
-void Packetizer::report(Time now, Channel& channel) { write_report(out_, channel.receipts.build(now, channel.id())); }
+void Packetizer::report(Time now, Channel& channel) {
+  write_report(out_, channel.receipts.build(now, channel.id()));
+}
 
 void Packetizer::floor(Time now, Channel& channel) {
   if (out_.remaining() < kMaxFloorSize) return;

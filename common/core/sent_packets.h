@@ -55,7 +55,7 @@ struct SentPacket {
   enum class State : std::uint8_t { kOutstanding, kCovered, kLost, kSilent };
 
   Time sent_at{};
-  Time lost_at{};  // when it was declared lost
+  Time lost_at{};          // when it was declared lost
   std::uint32_t size = 0;  // bytes of the datagram or record
   PathId path = 0;
   State state = State::kOutstanding;

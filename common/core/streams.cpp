@@ -233,14 +233,10 @@ std::optional<std::string> Streams::absent(StreamId id) const {
 std::optional<std::string> Streams::fault(StreamId id, RecvStream::Verdict verdict) const {
   const std::string name = "stream " + std::to_string(id);
   switch (verdict) {
-    case RecvStream::Verdict::kOverCredit:
-      return name + " went beyond its credit";
-    case RecvStream::Verdict::kAgainstFinalSize:
-      return name + " contradicts its final size";
-    case RecvStream::Verdict::kTooManyHoles:
-      return name + " has too many holes";
-    case RecvStream::Verdict::kTaken:
-      break;
+    case RecvStream::Verdict::kOverCredit: return name + " went beyond its credit";
+    case RecvStream::Verdict::kAgainstFinalSize: return name + " contradicts its final size";
+    case RecvStream::Verdict::kTooManyHoles: return name + " has too many holes";
+    case RecvStream::Verdict::kTaken: break;
   }
   return std::nullopt;
 }

@@ -31,7 +31,8 @@ Duration read_duration(Reader& in) {
 
 void write_duration(Writer& out, Duration d) {
   const auto count = std::chrono::duration_cast<microseconds>(d).count();
-  out.varint(std::min<std::uint64_t>(kMaxMicroseconds, static_cast<std::uint64_t>(std::max<std::int64_t>(count, 0))));
+  out.varint(std::min<std::uint64_t>(kMaxMicroseconds,
+                                     static_cast<std::uint64_t>(std::max<std::int64_t>(count, 0))));
 }
 
 DataFrame read_data(Reader& in) {
@@ -152,41 +153,42 @@ std::optional<Frame> read_frame(Reader& in) {
 
 std::size_t encoded_size(const ControlFrame& frame) {
   const auto v = varint_size;
-  return 1 + std::visit(Overloaded{[&](const FinFrame& f) { return v(f.stream) + v(f.final_size); },
-                                   [&](const ResetFrame& f) { return v(f.stream) + v(f.final_size); },
-                                   [&](const StopFrame& f) { return v(f.stream); },
-                                   [&](const StreamCreditFrame& f) { return v(f.stream) + v(f.limit); },
-                                   [&](const SessionCreditFrame& f) { return v(f.limit); },
-                                   [&](const CompleteFrame& f) { return v(f.stream); },
-                                   [&](const OpenFrame& f) {
-                                     return v(f.stream) + v(f.target.size()) + f.target.size();
-                                   },
-                                   [&](const ExchangeFrame& f) {
-                                     return v(f.channels) + v(f.ports.size()) + 2 * f.ports.size() + v(f.memory);
-                                   },
-                                   [&](const SetFrame& f) { return v(f.channels) + v(f.memory); },
-                                   [&](const ExitFrame&) { return std::size_t{1}; }},
-                        frame);
+  return 1 + std::visit(
+                 Overloaded{
+                     [&](const FinFrame& f) { return v(f.stream) + v(f.final_size); },
+                     [&](const ResetFrame& f) { return v(f.stream) + v(f.final_size); },
+                     [&](const StopFrame& f) { return v(f.stream); },
+                     [&](const StreamCreditFrame& f) { return v(f.stream) + v(f.limit); },
+                     [&](const SessionCreditFrame& f) { return v(f.limit); },
+                     [&](const CompleteFrame& f) { return v(f.stream); },
+                     [&](const OpenFrame& f) { return v(f.stream) + v(f.target.size()) + f.target.size(); },
+                     [&](const ExchangeFrame& f) {
+                       return v(f.channels) + v(f.ports.size()) + 2 * f.ports.size() + v(f.memory);
+                     },
+                     [&](const SetFrame& f) { return v(f.channels) + v(f.memory); },
+                     [&](const ExitFrame&) { return std::size_t{1}; }},
+                 frame);
 }
 
 void write_frame(Writer& out, const ControlFrame& frame) {
-  std::visit(Overloaded{[&](const FinFrame& f) { pair(out, FrameType::kFin, f.stream, f.final_size); },
-                        [&](const ResetFrame& f) { pair(out, FrameType::kReset, f.stream, f.final_size); },
-                        [&](const StopFrame& f) { single(out, FrameType::kStop, f.stream); },
-                        [&](const StreamCreditFrame& f) { pair(out, FrameType::kStreamCredit, f.stream, f.limit); },
-                        [&](const SessionCreditFrame& f) { single(out, FrameType::kSessionCredit, f.limit); },
-                        [&](const CompleteFrame& f) { single(out, FrameType::kComplete, f.stream); },
-                        [&](const OpenFrame& f) {
-                          single(out, FrameType::kOpen, f.stream);
-                          out.block(as_bytes(f.target));
-                        },
-                        [&](const ExchangeFrame& f) { write_exchange(out, f); },
-                        [&](const SetFrame& f) { pair(out, FrameType::kSet, f.channels, f.memory); },
-                        [&](const ExitFrame& f) {
-                          type(out, FrameType::kExit);
-                          out.u8(f.status);
-                        }},
-             frame);
+  std::visit(
+      Overloaded{[&](const FinFrame& f) { pair(out, FrameType::kFin, f.stream, f.final_size); },
+                 [&](const ResetFrame& f) { pair(out, FrameType::kReset, f.stream, f.final_size); },
+                 [&](const StopFrame& f) { single(out, FrameType::kStop, f.stream); },
+                 [&](const StreamCreditFrame& f) { pair(out, FrameType::kStreamCredit, f.stream, f.limit); },
+                 [&](const SessionCreditFrame& f) { single(out, FrameType::kSessionCredit, f.limit); },
+                 [&](const CompleteFrame& f) { single(out, FrameType::kComplete, f.stream); },
+                 [&](const OpenFrame& f) {
+                   single(out, FrameType::kOpen, f.stream);
+                   out.block(as_bytes(f.target));
+                 },
+                 [&](const ExchangeFrame& f) { write_exchange(out, f); },
+                 [&](const SetFrame& f) { pair(out, FrameType::kSet, f.channels, f.memory); },
+                 [&](const ExitFrame& f) {
+                   type(out, FrameType::kExit);
+                   out.u8(f.status);
+                 }},
+      frame);
 }
 
 void write_ping(Writer& out) { type(out, FrameType::kPing); }

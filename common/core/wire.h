@@ -148,10 +148,11 @@ struct ExitFrame {
 };
 
 // Frames that are sent again in a new packet until a report covers them.
-using ControlFrame = std::variant<FinFrame, ResetFrame, StopFrame, StreamCreditFrame, SessionCreditFrame, CompleteFrame,
-                                  OpenFrame, ExchangeFrame, SetFrame, ExitFrame>;
-using Frame = std::variant<PingFrame, DataFrame, FinFrame, ResetFrame, StopFrame, StreamCreditFrame, SessionCreditFrame,
-                           ReportFrame, FloorFrame, CompleteFrame, OpenFrame, ExchangeFrame, SetFrame, ExitFrame>;
+using ControlFrame = std::variant<FinFrame, ResetFrame, StopFrame, StreamCreditFrame, SessionCreditFrame,
+                                  CompleteFrame, OpenFrame, ExchangeFrame, SetFrame, ExitFrame>;
+using Frame =
+    std::variant<PingFrame, DataFrame, FinFrame, ResetFrame, StopFrame, StreamCreditFrame, SessionCreditFrame,
+                 ReportFrame, FloorFrame, CompleteFrame, OpenFrame, ExchangeFrame, SetFrame, ExitFrame>;
 
 // The next frame; padding is passed over. nullopt: none is left, or the bytes are no frame (reader.failed()).
 std::optional<Frame> read_frame(Reader& reader);

@@ -19,12 +19,13 @@ class BytePipe {
 
   enum class Status {
     kOpen,
-    kEnd,      // the other side has ended it
-    kBroken,   // an error, or a record that cannot be
+    kEnd,     // the other side has ended it
+    kBroken,  // an error, or a record that cannot be
   };
 
   // The same descriptor may serve both ways.
-  BytePipe(std::shared_ptr<Descriptor> in, std::shared_ptr<Descriptor> out) : in_(std::move(in)), out_(std::move(out)) {}
+  BytePipe(std::shared_ptr<Descriptor> in, std::shared_ptr<Descriptor> out)
+      : in_(std::move(in)), out_(std::move(out)) {}
 
   // Room for the next packet, of up to kMaxRecord bytes; finish() sends the first `size` of them.
   MutableBytes room() { return next_; }

@@ -89,7 +89,8 @@ UdpChannel::Sent UdpChannel::flush() {
 
 UdpChannel::Sent UdpChannel::resume() { return begin_ < end_ ? flush() : Sent::kNothing; }
 
-PipeChannel::PipeChannel(ChannelId id, BytePipe pipe, const SessionKeys* keys, Role role) : id_(id), pipe_(std::move(pipe)) {
+PipeChannel::PipeChannel(ChannelId id, BytePipe pipe, const SessionKeys* keys, Role role)
+    : id_(id), pipe_(std::move(pipe)) {
   if (keys == nullptr) return;
   sealer_.emplace(*keys, outgoing(role), id);
   opener_.emplace(*keys, incoming(role), id);

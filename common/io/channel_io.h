@@ -24,7 +24,7 @@ class UdpChannel {
   bool receive(Time now, ReceiveBatch& batch, Session& session);
 
   enum class Sent {
-    kNothing,   // the session had nothing for this channel
+    kNothing,  // the session had nothing for this channel
     kSome,
     kBlocked,   // wait until the socket is writable
     kNoBuffers  // try again in a millisecond

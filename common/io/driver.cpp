@@ -40,13 +40,15 @@ void Driver::stop() {
   for (auto& [id, channel] : udp_) channel->socket().cancel();
 }
 
-void Driver::add_udp(ChannelId id, std::unique_ptr<UdpSocket> socket, std::vector<Endpoint> paths, bool probe) {
+void Driver::add_udp(ChannelId id, std::unique_ptr<UdpSocket> socket, std::vector<Endpoint> paths,
+                     bool probe) {
   std::vector<PathId> candidates;
   // A client probes on channel 0; the others follow the path that answers.
   for (PathId path = 0; probe && id == 0 && path < paths.size(); ++path) candidates.push_back(path);
-  const bool stays_here = socket->local().is_loopback() ||
-                          (!paths.empty() && std::all_of(paths.begin(), paths.end(),
-                                                         [](const Endpoint& path) { return path.is_loopback(); }));
+  const bool stays_here =
+      socket->local().is_loopback() ||
+      (!paths.empty() &&
+       std::all_of(paths.begin(), paths.end(), [](const Endpoint& path) { return path.is_loopback(); }));
   udp_[id] = std::make_unique<UdpChannel>(id, std::move(socket), keys_, role_, std::move(paths));
   session_.add_datagram_channel(now(), id, candidates);
   if (stays_here) session_.set_datagram_size(id, kLoopbackDatagramSize);
@@ -230,8 +232,8 @@ void Driver::set_timer() {
     timer_.cancel();
     return;
   }
-  timer_.expires_at(asio::steady_timer::time_point(std::chrono::duration_cast<asio::steady_timer::duration>(
-      at.time_since_epoch())));
+  timer_.expires_at(asio::steady_timer::time_point(
+      std::chrono::duration_cast<asio::steady_timer::duration>(at.time_since_epoch())));
   timer_.async_wait([this](std::error_code error) {
     if (error || stopped_) return;
     timer_at_ = kNever;

@@ -12,7 +12,8 @@ constexpr auto kStderrPause = milliseconds(5);
 
 // ---- ReadPump ----
 
-ReadPump::ReadPump(Driver& driver, StreamId stream, std::shared_ptr<Descriptor> from, std::function<void()> on_end)
+ReadPump::ReadPump(Driver& driver, StreamId stream, std::shared_ptr<Descriptor> from,
+                   std::function<void()> on_end)
     : driver_(driver), stream_(stream), from_(std::move(from)), on_end_(std::move(on_end)) {}
 
 void ReadPump::wait() {
@@ -78,7 +79,8 @@ void StderrSink::async_wait_writable(WaitHandler handler) {
 
 // ---- WritePump ----
 
-WritePump::WritePump(Driver& driver, StreamId stream, std::unique_ptr<Sink> to, std::function<void(End)> on_end)
+WritePump::WritePump(Driver& driver, StreamId stream, std::unique_ptr<Sink> to,
+                     std::function<void(End)> on_end)
     : driver_(driver), stream_(stream), to_(std::move(to)), on_end_(std::move(on_end)) {}
 
 std::size_t WritePump::gather(std::array<iovec, kBuffers>& buffers) {

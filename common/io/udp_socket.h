@@ -98,9 +98,9 @@ class ReceiveBatch {
 class UdpSocket {
  public:
   struct Options {
-    Endpoint local;                   // its port is not looked at
-    PortRange ports{0, 0};  // tried in turn, from a random one on; {0, 0}: any that the kernel likes
-    int buffer_bytes = 4 << 20;       // asked for each way; the kernel grants what it likes
+    Endpoint local;              // its port is not looked at
+    PortRange ports{0, 0};       // tried in turn, from a random one on; {0, 0}: any that the kernel likes
+    int buffer_bytes = 4 << 20;  // asked for each way; the kernel grants what it likes
     UdpSyscalls* syscalls = nullptr;  // not owned; null: the real ones
   };
 

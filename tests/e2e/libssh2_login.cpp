@@ -15,10 +15,10 @@
 #include <thread>
 #include <vector>
 
-#include "common/io/descriptor.h"
 #include "client/libssh2_plan.h"
 #include "client/libssh2_process.h"
 #include "client/ssh_exec.h"
+#include "common/io/descriptor.h"
 
 // Stands in front of the C library's, so that the program under test needs no switch for its test.
 extern "C" int socket(int domain, int type, int protocol) noexcept {

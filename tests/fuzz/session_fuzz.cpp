@@ -36,39 +36,22 @@ class Pair {
     End& own = end(client);
     Streams& streams = own.session.streams();
     switch (what >> 1 & 15) {
-      case 0:
-        return own.write(stream(), std::size_t{choices_.next()} * 97);
-      case 1:
-        return streams.finish(stream());
-      case 2:
-        return streams.reset(stream());
-      case 3:
-        return streams.stop(stream());
-      case 4:
-        return streams.release(choices_.next());
-      case 5:
-        return open(own);
-      case 6:
-        own.paused = !own.paused;
-        return own.take_news();
-      case 7:
-        return poll(client);
-      case 8:
-        return deliver(client, 0);
-      case 9:
-        return deliver(client, choices_.next());
-      case 10:
-        return lose(client, choices_.next());
-      case 11:
-        return repeat(client, choices_.next());
-      case 12:
-        return pass(milliseconds(choices_.next()));
-      case 13:
-        return pass(microseconds(choices_.next()));
-      case 14:
-        return block(own);
-      default:
-        return connect_or_end();
+      case 0: return own.write(stream(), std::size_t{choices_.next()} * 97);
+      case 1: return streams.finish(stream());
+      case 2: return streams.reset(stream());
+      case 3: return streams.stop(stream());
+      case 4: return streams.release(choices_.next());
+      case 5: return open(own);
+      case 6: own.paused = !own.paused; return own.take_news();
+      case 7: return poll(client);
+      case 8: return deliver(client, 0);
+      case 9: return deliver(client, choices_.next());
+      case 10: return lose(client, choices_.next());
+      case 11: return repeat(client, choices_.next());
+      case 12: return pass(milliseconds(choices_.next()));
+      case 13: return pass(microseconds(choices_.next()));
+      case 14: return block(own);
+      default: return connect_or_end();
     }
   }
 

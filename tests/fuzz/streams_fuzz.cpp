@@ -64,31 +64,20 @@ class Pair {
     const std::uint8_t detail = choices_.next();
     const StreamId id = detail % kStreams;
     switch (what >> 1 & 15) {
-      case 0:
-        return own.write(id, std::size_t{detail} * 300);
-      case 1:
-        return own.streams.finish(id);
-      case 2:
-        return own.streams.reset(id);
-      case 3:
-        return own.streams.stop(id);
-      case 4:
-        return own.streams.release(id);
-      case 5:
-        return open(own);
+      case 0: return own.write(id, std::size_t{detail} * 300);
+      case 1: return own.streams.finish(id);
+      case 2: return own.streams.reset(id);
+      case 3: return own.streams.stop(id);
+      case 4: return own.streams.release(id);
+      case 5: return open(own);
       case 6:
-      case 7:
-        return own.read(id);
+      case 7: return own.read(id);
       case 8:
-      case 9:
-        return send(own, detail * 40u + 40);
+      case 9: return send(own, detail * 40u + 40);
       case 10:
-      case 11:
-        return arrive(own, peer, detail, false);
-      case 12:
-        return arrive(own, peer, detail, true);
-      default:
-        return lose(own, detail);
+      case 11: return arrive(own, peer, detail, false);
+      case 12: return arrive(own, peer, detail, true);
+      default: return lose(own, detail);
     }
   }
 

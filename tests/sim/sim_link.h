@@ -36,7 +36,8 @@ class Link {
   };
   static constexpr std::size_t kIpOverhead = 28;
 
-  Link(const LinkSettings& given, std::uint64_t seed) : settings(given), random_(seed), tokens_(given.police_burst) {}
+  Link(const LinkSettings& given, std::uint64_t seed)
+      : settings(given), random_(seed), tokens_(given.police_burst) {}
 
   // When the packet arrives: not at all, once or twice.
   std::vector<Arrival> carry(Time now, std::size_t udp_payload) {
@@ -78,7 +79,8 @@ class Link {
   }
   bool police(Time now, double bits) {
     if (settings.police_bps <= 0) return true;
-    tokens_ = std::min(settings.police_burst, tokens_ + settings.police_bps / 8 * to_seconds(now - policed_at_));
+    tokens_ =
+        std::min(settings.police_burst, tokens_ + settings.police_bps / 8 * to_seconds(now - policed_at_));
     policed_at_ = now;
     if (tokens_ < bits / 8) return false;
     tokens_ -= bits / 8;

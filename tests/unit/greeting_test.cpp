@@ -157,26 +157,13 @@ std::string random_text(std::mt19937& random) {
   std::string text;
   for (unsigned pieces = random() % 8; pieces > 0; --pieces) {
     switch (random() % 7) {
-      case 0:
-        text += "\n";
-        break;
-      case 1:
-        text += line;
-        break;
-      case 2:
-        text += line.substr(0, random() % line.size());
-        break;
-      case 3:
-        text += "\nMCDTP ";
-        break;
-      case 4:
-        text += plain_line().substr(0, 1 + random() % plain_line().size());
-        break;
-      case 5:
-        text += no_subsystem_line();
-        break;
-      default:
-        text += std::string(random() % 2000, "x M"[random() % 3]);
+      case 0: text += "\n"; break;
+      case 1: text += line; break;
+      case 2: text += line.substr(0, random() % line.size()); break;
+      case 3: text += "\nMCDTP "; break;
+      case 4: text += plain_line().substr(0, 1 + random() % plain_line().size()); break;
+      case 5: text += no_subsystem_line(); break;
+      default: text += std::string(random() % 2000, "x M"[random() % 3]);
     }
   }
   return text;
