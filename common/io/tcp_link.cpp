@@ -83,6 +83,7 @@ void TcpConnector::connected() {
   try {
     driver_.add_link(next_id_, make_pipe(std::make_shared<Descriptor>(driver_.io(), fd)));
     ++next_id_;
+    pause_ = kFirstPause;
   } catch (const std::runtime_error&) {
     // Out of descriptors.
     retry();
