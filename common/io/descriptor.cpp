@@ -61,6 +61,17 @@ IoResult result_of(ssize_t n) {
   return {IoResult::Status::kError, 0, errno};
 }
 
+// A terminal under an open file of its own, so that O_NONBLOCK on it is nobody else's: the shell, and a pager that
+// shows our output, go on writing to theirs. Nothing where it is no terminal, or may not be opened again.
+std::optional<int> reopen_terminal(int fd) {
+  if (!isatty(fd)) return std::nullopt;
+  const int mode = fcntl(fd, F_GETFL) & O_ACCMODE;
+  const int own =
+      ::open(("/proc/self/fd/" + std::to_string(fd)).c_str(), mode | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+  if (own < 0) return std::nullopt;
+  return own;
+}
+
 template <class Call>
 ssize_t uninterrupted(Call call) {
   ssize_t n = call();
@@ -107,6 +118,7 @@ Descriptor::Descriptor(asio::io_context& io, int fd) : Descriptor(io, fd, nullpt
 
 std::unique_ptr<Descriptor> Descriptor::borrow(asio::io_context& io, int fd) {
   CHECK(fd == STDIN_FILENO || fd == STDOUT_FILENO);
+  if (const auto own = reopen_terminal(fd)) return std::make_unique<Descriptor>(io, *own);
   auto flags = StdioFlags::acquire();
   const int copy = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   if (copy < 0) throw failure("using " + name_of(fd), errno);

@@ -41,8 +41,9 @@ class StdioFlags;
 //
 // Descriptors 0 and 1 are borrowed: the object works on a duplicate, so that both can stand in one epoll set
 // even where they are one open file (scp, sftp, a terminal), and 0 and 1 themselves stay open to the end of
-// the process, as with ssh. O_NONBLOCK belongs to the open file, which others may share (a shell its
-// terminal): it is put back as found when the last borrowing object goes, or by restore_now().
+// the process, as with ssh. O_NONBLOCK belongs to the open file, which others may share: it is put back as found
+// when the last borrowing object goes, or by restore_now(). A terminal is opened a second time instead, for
+// others use it meanwhile.
 //
 // Descriptor 2 never comes here: it may share its open file with anything. See write_stderr_all().
 //

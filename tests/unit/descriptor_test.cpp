@@ -307,6 +307,27 @@ TEST_F(DescriptorTest, FlagsAreLeftAsFound) {
   for (int fd : {input.first, input.second, output.first, output.second}) ::close(fd);
 }
 
+// A shell and a pager write to the same open file while we run.
+TEST_F(DescriptorTest, TerminalOfOthersStaysBlocking) {
+  const int master = posix_openpt(O_RDWR | O_NOCTTY);
+  ASSERT_TRUE(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
+  const int terminal = ::open(ptsname(master), O_RDWR | O_NOCTTY);
+  ASSERT_GE(terminal, 0);
+  bool blocking = false;
+  {
+    StandIn in(0, terminal);
+    const auto input = Descriptor::borrow(io_, 0);
+    input->async_wait_readable([&](std::error_code error) { log_.push_back(error ? "?" : text_of(*input)); });
+    (void)!write(master, "typed\n", 6);
+    io_.run();
+    blocking = !is_nonblocking(0);
+  }
+  EXPECT_EQ(log_, (Log{"typed\n"}));
+  EXPECT_TRUE(blocking);
+  ::close(terminal);
+  ::close(master);
+}
+
 TEST_F(DescriptorTest, BorrowedSocketIsNotShutDown) {
   const Pair sockets = make_sockets();
   ssize_t written = 0;
