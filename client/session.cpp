@@ -213,8 +213,11 @@ void ClientSession::end(int status) {
 
 void ClientSession::tell_statistics() const {
   const SessionStatistics& sent = driver_.session().statistics();
+  std::uint64_t unopened = 0;
+  for (const auto& [id, channel] : driver_.udp_channels()) unopened += channel->unopened();
   tell("sent " + std::to_string(sent.packets_sent) + " packets, " + std::to_string(sent.packets_lost) +
-       " lost, " + std::to_string(sent.spurious_losses) + " of them not");
+       " lost, " + std::to_string(sent.spurious_losses) + " of them not; dropped " +
+       std::to_string(unopened) + " from strangers");
 }
 
 int ClientSession::run() {

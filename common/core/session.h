@@ -104,12 +104,10 @@ class Session {
 
   bool has_proved_datagram_channel() const { return proved_datagram_ > 0; }
   bool peer_failed() const { return peer_failed_; }
-  // The client's clean end: the peer has reported all that we said, or there is nothing to say.
+  // Nothing is left to say: the peer has reported all that we sent.
   bool all_reported() const;
   const SessionStatistics& statistics() const { return statistics_; }
-  const CongestionController& congestion() const { return *congestion_; }
   const Channel* channel(ChannelId id) const;
-  std::uint64_t bytes_in_flight() const { return in_flight_; }
 
  private:
   using Channels = std::map<ChannelId, Channel>;

@@ -20,7 +20,6 @@ enum PacketFlags : std::uint8_t {
   kCarriesRequeued = 1,  // some of its bytes were sent before
   kNothingLeft = 2,      // this channel had nothing new to send after it: report at once
 };
-inline constexpr std::uint8_t kKnownPacketFlags = kCarriesRequeued | kNothingLeft;
 
 enum class FrameType : std::uint8_t {
   kPadding = 0,  // a single zero byte
