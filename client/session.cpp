@@ -39,6 +39,7 @@ class ClientSession {
   void await_signals();
   void on_event(const SessionEvent& event);
   void on_proved(ChannelId id);
+  void on_link_end(ChannelId id);
   void on_stream_news(const StreamNews& news);
   void on_output_end(WritePump::End end);
   void on_ssh_end();
@@ -58,6 +59,7 @@ class ClientSession {
   std::unique_ptr<ReadPump> stdin_;
   std::unique_ptr<WritePump> stdout_;
   std::unique_ptr<WritePump> stderr_;
+  std::optional<ChannelId> link_;  // the direct TCP connection, once it has proved itself
   std::optional<int> command_status_;
   bool output_lost_ = false;
   int status_ = kFailed;
@@ -69,7 +71,7 @@ ClientSession::ClientSession(const Options& options, Login& login)
       driver_(io_, session_config(), keys_,
               {[this](const SessionEvent& event) { on_event(event); },
                [this](const StreamNews& news) { on_stream_news(news); }, [this] { on_ssh_end(); },
-               [this](ChannelId id) { connector_->on_link_end(id); }}) {
+               [this](ChannelId id) { on_link_end(id); }}) {
   const Greeting& greeting = *login.finder.greeting();
   const auto addresses = login.addresses->candidates({greeting.address, login.peer_address});
   for (const Endpoint& address : addresses) tell("trying UDP and TCP at " + address.address_text());
@@ -159,7 +161,8 @@ void ClientSession::on_event(const SessionEvent& event) {
       tell("channel " + std::to_string(event.channel) + ": nothing comes back, not used until it answers");
       break;
     case SessionEventKind::kUdpBlocked:
-      tell("no answer by UDP: the stream goes over the SSH connection");
+      tell(std::string("no answer by UDP: the stream goes over ") +
+           (link_ ? "the direct TCP connection" : "the SSH connection"));
       break;
     case SessionEventKind::kExit:
       command_status_ = static_cast<int>(event.value);
@@ -172,12 +175,20 @@ void ClientSession::on_event(const SessionEvent& event) {
 void ClientSession::on_proved(ChannelId id) {
   const std::string name = "channel " + std::to_string(id);
   if (id == kSshChannel) return tell("the SSH channel carries packets");
-  if (id >= kFirstTcpChannel) return tell(name + ": the control link is a direct TCP connection");
+  if (id >= kFirstTcpChannel) {
+    link_ = id;
+    return tell(name + ": the control link is a direct TCP connection");
+  }
   const Channel* channel = driver_.session().channel(id);
   // Closed since, or silent again.
   const auto path = channel != nullptr ? channel->paths.active() : std::nullopt;
   if (!path) return;
   tell(name + ": proved, UDP to " + driver_.udp_channels().at(id)->address(*path).to_string());
+}
+
+void ClientSession::on_link_end(ChannelId id) {
+  if (link_ == id) link_.reset();
+  connector_->on_link_end(id);
 }
 
 void ClientSession::on_output_end(WritePump::End end) {

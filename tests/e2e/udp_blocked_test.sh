@@ -25,12 +25,12 @@ both_ways() { # LINE: of -v
 
 step "all UDP blocked"
 wan_relink --delay 5 --block-udp
-both_ways "^mcdtp-shim: no answer by UDP: the stream goes over the SSH connection"
+both_ways "^mcdtp-shim: no answer by UDP: the stream goes over the direct TCP connection"
 has "channel 0: proved" && fail "UDP was proved"
 
 step "UDP blocked upwards"
 wan_relink --delay 5 --block-udp=up
-both_ways "^mcdtp-shim: no answer by UDP: the stream goes over the SSH connection"
+both_ways "^mcdtp-shim: no answer by UDP: the stream goes over the direct TCP connection"
 has "channel 0: proved" && fail "UDP was proved"
 
 step "UDP blocked downwards: up it is used, as the control link reports"
