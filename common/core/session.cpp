@@ -156,7 +156,7 @@ void Session::decide_udp(Time now) {
 bool Session::may_report(const Channel& channel) const {
   if (channel.blocked) return false;
   const auto path = channel.paths.reply();
-  return !channel.is_datagram() || (path && channel.paths.allowance(*path) >= kMinReportSize + kSealOverhead);
+  return !channel.is_datagram() || (path && channel.paths.allowance(*path) >= kMinReply);
 }
 
 Time Session::report_timer() const {

@@ -11,6 +11,7 @@
 #include "common/core/congestion.h"
 #include "common/core/delivery_rate.h"
 #include "common/core/pacer.h"
+#include "common/core/packet_header.h"
 #include "common/core/packetizer.h"
 #include "common/core/streams.h"
 
@@ -111,6 +112,8 @@ class Session {
 
  private:
   using Channels = std::map<ChannelId, Channel>;
+  // The least that is worth sending to an address, in bytes: report_timer() and choose_path() have to agree on it.
+  static constexpr std::uint64_t kMinReply = kMinReportSize + kSealOverhead;
 
   Channel* find(ChannelId id);
   Channel* control_link();

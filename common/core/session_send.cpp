@@ -12,9 +12,6 @@ namespace {
 // A channel keeps its turn for one GSO buffer: trains stay whole, and no channel runs far ahead.
 constexpr std::size_t kRunBytes = 64 * 1024;
 
-// The least that is worth sending to an address, in bytes of frames.
-constexpr std::size_t kMinReplyRoom = kMinReportSize;
-
 }  // namespace
 
 std::optional<OutgoingPacket> Session::poll_packet(Time now, ChannelId id, MutableBytes room) {
@@ -45,7 +42,7 @@ std::optional<Session::Heading> Session::choose_path(Channel& channel) {
   if (!channel.is_datagram()) return Heading{0, kUnlimited, false};
   const auto heading = [&](PathId path, bool probing) -> std::optional<Heading> {
     const std::uint64_t allowed = channel.paths.allowance(path);
-    if (allowed < kMinReplyRoom + kSealOverhead) return std::nullopt;
+    if (allowed < kMinReply) return std::nullopt;
     return Heading{path, allowed - kSealOverhead, probing};
   };
   while (const auto probe = channel.take_probe()) {
