@@ -11,13 +11,11 @@
 
 #include "client/libssh2_process.h"
 #include "client/login_watch.h"
+#include "client/say.h"
 #include "client/ssh_exec.h"
-#include "common/io/descriptor.h"
 
 namespace mcdtp {
 namespace {
-
-void say(const std::string& line) { write_stderr_all("mcdtp-shim: " + line + "\n"); }
 
 // The values that ride on the exec line: LANG, LC_* and git's, where ssh would send them.
 bool rides_along(const std::string& name, const std::optional<SshConfig>& config) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace mcdtp {
@@ -28,6 +29,10 @@ class ChildProcess {
   int stdin_fd() const { return stdin_fd_.value(); }
   int stdout_fd() const { return stdout_fd_.value(); }
   pid_t pid() const { return pid_; }
+
+  // The same, the caller's to close from now on. REQUIRES: as above, and neither was taken before.
+  int take_stdin() { return std::exchange(stdin_fd_, std::nullopt).value(); }
+  int take_stdout() { return std::exchange(stdout_fd_, std::nullopt).value(); }
 
   // Closes both pipes: the child's end of file.
   void close_pipes();

@@ -8,6 +8,7 @@
 #include "client/bootstrap.h"
 #include "client/options.h"
 #include "client/plain.h"
+#include "client/say.h"
 #include "client/session.h"
 #include "client/ssh_exec.h"
 #include "common/io/descriptor.h"
@@ -15,10 +16,9 @@
 namespace {
 
 using mcdtp::GreetingFinder;
+using mcdtp::say;
 
 constexpr int kFailed = 255;
-
-void say(const std::string& line) { mcdtp::write_stderr_all("mcdtp-shim: " + line + "\n"); }
 
 int print(std::string_view text) {
   return write(STDOUT_FILENO, text.data(), text.size()) == static_cast<ssize_t>(text.size()) ? 0 : kFailed;

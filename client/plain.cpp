@@ -1,6 +1,5 @@
 #include "client/plain.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <functional>
 #include <vector>
 
+#include "client/say.h"
 #include "common/io/descriptor.h"
 
 namespace mcdtp {
@@ -82,10 +82,6 @@ class Copier {
   std::function<void()> on_end_;
 };
 
-std::shared_ptr<Descriptor> duplicate(asio::io_context& io, int fd) {
-  return std::make_shared<Descriptor>(io, fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
-}
-
 std::vector<std::uint8_t> first_bytes(const Login& login) {
   std::vector<std::uint8_t> first(login.finder.noise().begin(), login.finder.noise().end());
   const Bytes rest = login.finder.rest();
@@ -117,11 +113,10 @@ class PlainSession {
 
 PlainSession::PlainSession(Login& login)
     : ssh_(*login.ssh),
-      to_ssh_(duplicate(io_, ssh_.stdin_fd())),
+      to_ssh_(std::make_shared<Descriptor>(io_, ssh_.take_stdin())),
       up_(Descriptor::borrow(io_, STDIN_FILENO), to_ssh_, {}, [] {}),
-      down_(duplicate(io_, ssh_.stdout_fd()), Descriptor::borrow(io_, STDOUT_FILENO), first_bytes(login),
-            [this] { end_if_done(); }) {
-  ssh_.close_pipes();
+      down_(std::make_shared<Descriptor>(io_, ssh_.take_stdout()), Descriptor::borrow(io_, STDOUT_FILENO),
+            first_bytes(login), [this] { end_if_done(); }) {
   // A caller may have blocked it.
   sigset_t child;
   sigemptyset(&child);
@@ -153,8 +148,7 @@ int PlainSession::run(bool read_stdin) {
   io_.run();
   if (interrupted_) return kFailed;
   if (down_.write_error() == 0) return ssh_.wait();
-  write_stderr_all(std::string("mcdtp-shim: write standard output: ") + std::strerror(down_.write_error()) +
-                   "\n");
+  say(std::string("write standard output: ") + std::strerror(down_.write_error()));
   return kFailed;
 }
 

@@ -1,6 +1,5 @@
 #include "client/session.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "client/say.h"
 #include "common/io/pump.h"
 #include "common/io/system.h"
 #include "common/io/tcp_link.h"
@@ -16,10 +16,6 @@ namespace mcdtp {
 namespace {
 
 constexpr int kFailed = 255;
-
-std::shared_ptr<Descriptor> duplicate(asio::io_context& io, int fd) {
-  return std::make_shared<Descriptor>(io, fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
-}
 
 std::vector<Endpoint> with_port(const std::vector<Endpoint>& addresses, std::uint16_t port) {
   std::vector<Endpoint> result;
@@ -47,7 +43,6 @@ class ClientSession {
   void fail(const std::string& sentence);
   void end(int status);
   void tell_statistics() const;
-  void say(const std::string& line) const;
   void tell(const std::string& line) const;
 
   const Options& options_;
@@ -76,9 +71,8 @@ ClientSession::ClientSession(const Options& options, Login& login)
   const auto addresses = login.addresses->candidates({greeting.address, login.peer_address});
   for (const Endpoint& address : addresses) tell("trying UDP and TCP at " + address.address_text());
   if (addresses.empty()) tell("the server does not know its address: no UDP");
-  driver_.add_ssh(duplicate(io_, login.ssh->stdout_fd()), duplicate(io_, login.ssh->stdin_fd()),
-                  login.finder.rest());
-  login.ssh->close_pipes();
+  driver_.add_ssh(std::make_shared<Descriptor>(io_, login.ssh->take_stdout()),
+                  std::make_shared<Descriptor>(io_, login.ssh->take_stdin()), login.finder.rest());
   add_channels(greeting, addresses);
   const std::uint16_t tcp_port = greeting.tcp_port.value_or(0);
   connector_ = std::make_unique<TcpConnector>(
@@ -235,8 +229,6 @@ int ClientSession::run() {
   io_.run();
   return status_;
 }
-
-void ClientSession::say(const std::string& line) const { write_stderr_all("mcdtp-shim: " + line + "\n"); }
 
 void ClientSession::tell(const std::string& line) const {
   if (options_.verbose > 0) say(line);
