@@ -49,7 +49,7 @@ ExecRequest exec_request(const Options& options, const std::optional<SshConfig>&
   request.channels = options.channels;
   request.ports = options.ports;
   request.memory_bytes = options.memory_bytes;
-  request.cc = options.congestion == CongestionChoice::kFixed ? "fixed" : "auto";
+  request.cc = options.congestion;
   request.rate_bps = options.rate_bits_per_second;
   request.server_command = options.server_path.value_or("");
   request.subsystem = options.subsystem;

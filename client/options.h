@@ -19,7 +19,6 @@ enum class Action {
   kVersion,
 };
 
-enum class CongestionChoice { kAuto, kFixed };
 enum class BackendChoice { kAuto, kLibssh2, kSsh };
 
 // What the command line of mcdtp-shim asks for: ssh's own options, parsed as OpenSSH 9.2 parses them, and
@@ -41,10 +40,10 @@ struct Options {
   // Where stdin is a terminal this run needs one on the far side (no command, no -T): then hand over.
   bool terminal_if_stdin_is_one = false;
 
-  unsigned channels = 4;  // -c N, 1 to 64
-  PortRange ports;        // --port-range; 1 <= low <= high
-  CongestionChoice congestion = CongestionChoice::kAuto;
-  std::optional<std::uint64_t> rate_bits_per_second;      // set exactly with kFixed; 1,000 to 10^12
+  unsigned channels = 4;                                  // -c N, 1 to 64
+  PortRange ports;                                        // --port-range; 1 <= low <= high
+  std::string congestion = "auto";                        // --cc, one of kCongestionNames
+  std::optional<std::uint64_t> rate_bits_per_second;      // set exactly with "fixed"; 1,000 to 10^12
   std::uint64_t memory_bytes = std::uint64_t{256} << 20;  // 8 MiB to 1 TiB
   BackendChoice backend = BackendChoice::kAuto;
   std::optional<std::string> server_path;  // --server; unset: found by the far host's shell

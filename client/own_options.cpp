@@ -4,6 +4,9 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <span>
+
+#include "common/core/congestion.h"
 
 namespace mcdtp {
 namespace {
@@ -46,6 +49,15 @@ std::optional<double> parse_scaled(std::string_view text, double step) {
   return value * factor;
 }
 
+// "a, b and c".
+std::string listed(std::span<const std::string_view> names) {
+  std::string text(names[0]);
+  for (std::size_t i = 1; i < names.size(); ++i) {
+    text.append(i + 1 < names.size() ? ", " : " and ").append(names[i]);
+  }
+  return text;
+}
+
 Complaint read_channels(const std::string& value, Options& options) {
   const auto count = parse_count(value, 1, kMaxDatagramChannels);
   if (!count) return "-c " + value + ": the number of channels must be 1 to 64";
@@ -65,8 +77,9 @@ Complaint read_port_range(const std::string& value, Options& options) {
 }
 
 Complaint read_congestion(const std::string& value, Options& options) {
-  if (value != "auto" && value != "fixed") return "--cc " + value + ": there are auto and fixed";
-  options.congestion = value == "auto" ? CongestionChoice::kAuto : CongestionChoice::kFixed;
+  if (std::find(kCongestionNames.begin(), kCongestionNames.end(), value) == kCongestionNames.end())
+    return "--cc " + value + ": there are " + listed(kCongestionNames);
+  options.congestion = value;
   return std::nullopt;
 }
 
@@ -159,10 +172,10 @@ std::optional<std::string> apply_own_option(const SshOption& option, Options& op
 
 std::optional<std::string> check_own_options(Options& options, bool congestion_given) {
   const bool has_rate = options.rate_bits_per_second.has_value();
-  if (has_rate && !congestion_given) options.congestion = CongestionChoice::kFixed;
-  const bool fixed = options.congestion == CongestionChoice::kFixed;
+  if (has_rate && !congestion_given) options.congestion = "fixed";
+  const bool fixed = options.congestion == "fixed";
   if (fixed && !has_rate) return "--cc fixed needs --rate, such as --rate 80M";
-  if (!fixed && has_rate) return "--rate is for --cc fixed, not for --cc auto";
+  if (!fixed && has_rate) return "--rate is for --cc fixed, not for --cc " + options.congestion;
   return std::nullopt;
 }
 

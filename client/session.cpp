@@ -87,8 +87,7 @@ SessionConfig ClientSession::session_config() const {
   config.role = Role::kClient;
   config.channels = options_.channels;
   config.memory = options_.memory_bytes;
-  config.congestion =
-      make_congestion(options_.rate_bits_per_second ? "fixed" : "auto", options_.rate_bits_per_second);
+  config.congestion = make_congestion(options_.congestion, options_.rate_bits_per_second);
   return config;
 }
 

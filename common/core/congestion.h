@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -21,12 +22,14 @@ struct ReportSample {
   std::uint64_t in_flight = 0;       // after all of it
   std::uint64_t sent = 0;            // ever, until now
   std::uint64_t newest_covered = 0;  // `sent` up to the newest packet covered: ends a round; 0: none
+  std::uint64_t newest_lost = 0;     // `sent` up to the newest packet declared lost: tells episodes; 0: none
   double rate = 0;                   // bytes/s that the path took of late, lost or not; 0: no sample
   double rate_loss = 0;              // share of what `rate` counts that was lost, 0 to 1
   bool application_limited = false;  // the rate says less than the path could carry
   std::optional<Duration> rtt;       // a sample of the channel's RTT
   Duration smoothed_rtt{};           // of the channel
   Duration report_interval{};        // how long a receiver may hold a report
+  std::uint64_t datagram_size = 1200;  // of the channel, of a full packet now
 };
 
 // Decides how fast and how much: the one object for all datagram channels of a session. Knows no packets.
@@ -45,11 +48,17 @@ class CongestionController {
   virtual bool quiet() const { return false; }
 };
 
-// `auto`, or `fixed` with a rate in bit/s of payload; nullptr: no such name, or no rate.
+// All names there are, the default first.
+inline constexpr std::array<std::string_view, 3> kCongestionNames = {"auto", "fixed", "cubic"};
+
+// One of kCongestionNames, `fixed` with a rate in bit/s of payload; nullptr: no such name, or no rate.
 std::unique_ptr<CongestionController> make_congestion(std::string_view name,
                                                       std::optional<std::uint64_t> rate_bps);
 
 inline constexpr std::uint64_t kInitialWindow = 64 * 1200;
 inline constexpr std::uint64_t kMinWindow = 4 * 1200;
+// What a pacing rate stays between, in bytes/s, whatever a window and an RTT make of it.
+inline constexpr double kLowestRate = kMinWindow;
+inline constexpr double kHighestRate = 1e11;
 
 }  // namespace mcdtp

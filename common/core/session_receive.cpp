@@ -131,6 +131,7 @@ void Session::lose(Time now, Channel& channel, ReportSample& sample) {
   for (const PacketNumber number : channel.loss.detect_lost(now, channel.sent)) {
     SentPacket& packet = *channel.sent.find(number);
     sample.lost += packet.size;
+    sample.newest_lost = std::max(sample.newest_lost, packet.snapshot.sent);
     if (packet.snapshot.quiet) sample.quiet_lost += packet.size;
     ++statistics_.packets_lost;
     requeue(packet);
@@ -178,6 +179,7 @@ void Session::feed_congestion(Time now, const Channel& channel, ReportSample& sa
   sample.sent = delivery_.sent();
   sample.smoothed_rtt = channel.loss.rtt().smoothed();
   sample.report_interval = channel.report_interval();
+  sample.datagram_size = channel.datagram_size;
   congestion_->on_report(sample);
   pacer_.set_rate(now, congestion_->pacing_rate());
   pacer_.set_quantum(std::clamp(congestion_->pacing_rate() * 1e-3, 2400.0, 65536.0));

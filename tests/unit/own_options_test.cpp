@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "common/core/congestion.h"
+
 namespace mcdtp {
 namespace {
 
@@ -45,7 +47,7 @@ TEST(OwnOptions, DefaultsAndValues) {
   EXPECT_EQ(none.channels, 4u);
   EXPECT_EQ(none.ports.low, 60000);
   EXPECT_EQ(none.ports.high, 61000);
-  EXPECT_EQ(none.congestion, CongestionChoice::kAuto);
+  EXPECT_EQ(none.congestion, "auto");
   EXPECT_EQ(none.memory_bytes, 256u << 20);
   EXPECT_EQ(none.backend, BackendChoice::kAuto);
   EXPECT_EQ(none.server_path, std::nullopt);
@@ -55,7 +57,7 @@ TEST(OwnOptions, DefaultsAndValues) {
   EXPECT_EQ(all.channels, 64u);
   EXPECT_EQ(all.ports.low, 5);
   EXPECT_EQ(all.ports.high, 5);
-  EXPECT_EQ(all.congestion, CongestionChoice::kFixed);
+  EXPECT_EQ(all.congestion, "fixed");
   EXPECT_EQ(all.rate_bits_per_second, 1'500'000'000u);
   EXPECT_EQ(all.memory_bytes, 64u << 20);
   EXPECT_EQ(all.backend, BackendChoice::kSsh);
@@ -66,6 +68,19 @@ TEST(OwnOptions, DefaultsAndValues) {
   EXPECT_EQ(parse_options(Words{"--help"}).action, Action::kHelp);
   EXPECT_EQ(parse_options(Words{"-q", "--version", "-c99"}).action, Action::kVersion);
   EXPECT_NE(help_text().find("--port-range"), std::string::npos);
+}
+
+TEST(OwnOptions, CongestionControlsByName) {
+  for (const std::string_view name : kCongestionNames) {
+    const std::string rate = name == "fixed" ? "--rate=1M" : "-4";
+    const Options got = parse_options(Words{"--cc", std::string(name), rate, "h"});
+    EXPECT_EQ(got.action, Action::kRun) << got.message;
+    EXPECT_EQ(got.congestion, name);
+    EXPECT_NE(help_text().find(name), std::string::npos);
+  }
+  EXPECT_EQ(parse_options(Words{"--cc=bbr", "h"}).message, "--cc bbr: there are auto, fixed and cubic");
+  EXPECT_EQ(parse_options(Words{"--cc=cubic", "--rate=1M", "h"}).message,
+            "--rate is for --cc fixed, not for --cc cubic");
 }
 
 TEST(OwnOptions, Refuses) {
@@ -82,6 +97,9 @@ TEST(OwnOptions, Refuses) {
       {"--cc=bbr", "host"},
       {"--cc=fixed", "host"},
       {"--cc", "auto", "--rate", "80M", "host"},
+      {"--cc=cubic", "--rate=80M", "host"},
+      {"--cc=Cubic", "host"},
+      {"--cc=", "host"},
       {"--rate=", "host"},
       {"--rate=M", "host"},
       {"--rate=-5", "host"},
