@@ -19,11 +19,10 @@ Session::Session(Time now, SessionConfig config)
       memory_(std::max(config.memory, kMinMemory)),
       wished_channels_(config.channels),
       streams_(config.role, control_, news_),
-      congestion_(std::move(config.congestion)),
+      flow_(now, std::move(config.congestion)),
       started_(now) {
-  CHECK(wished_channels_ >= 1 && wished_channels_ <= kMaxDatagramChannels && congestion_);
+  CHECK(wished_channels_ >= 1 && wished_channels_ <= kMaxDatagramChannels);
   streams_.set_memory(memory_);
-  pacer_.set_rate(now, congestion_->pacing_rate());
   if (role_ == Role::kClient)
     control_.push(ExchangeFrame{wished_channels_, std::move(config.ports), memory_});
 }
@@ -171,12 +170,11 @@ Time Session::report_timer() const {
 }
 
 Time Session::data_timer() const {
-  const bool waits_for_pacer =
-      proved_datagram_ > 0 && streams_.has_data() && in_flight_ < congestion_->window();
+  const bool waits_for_pacer = proved_datagram_ > 0 && streams_.has_data() && flow_.has_room();
   const bool all_blocked = std::all_of(channels_.begin(), channels_.end(), [](const auto& entry) {
     return !entry.second.is_datagram() || !entry.second.proved() || entry.second.blocked;
   });
-  return waits_for_pacer && !all_blocked ? pacer_.ready_at() : kNever;
+  return waits_for_pacer && !all_blocked ? flow_.ready_at() : kNever;
 }
 
 Time Session::next_timeout() const {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,11 +7,10 @@
 #include <vector>
 
 #include "common/core/channel.h"
-#include "common/core/congestion.h"
-#include "common/core/delivery_rate.h"
-#include "common/core/pacer.h"
+#include "common/core/flow.h"
 #include "common/core/packet_header.h"
 #include "common/core/packetizer.h"
+#include "common/core/scheduler.h"
 #include "common/core/streams.h"
 
 namespace mcdtp {
@@ -111,7 +109,6 @@ class Session {
   const Channel* channel(ChannelId id) const;
 
  private:
-  using Channels = std::map<ChannelId, Channel>;
   // The least that is worth sending to an address, in bytes: report_timer() and choose_path() have to agree on it.
   static constexpr std::uint64_t kMinReply = kMinReportSize + kSealOverhead;
 
@@ -154,9 +151,7 @@ class Session {
   bool carries_control(const Channel& channel);
   bool may_send_data(Time now, Channel& channel, std::size_t room);
   bool stream_channel_may_send(const Channel& channel, std::size_t room) const;
-  bool holds_turn(const Channel& channel);
   OutgoingPacket seal_off(Time now, Channel& channel, Packetizer& packet, PathId path);
-  void pass_turn();
   void decide_udp(Time now);
   Time udp_deadline() const;
   bool may_report(const Channel& channel) const;
@@ -171,13 +166,9 @@ class Session {
   std::deque<SessionEvent> events_;
   std::deque<StreamNews> news_;
   Streams streams_;
-  std::unique_ptr<CongestionController> congestion_;
-  DeliveryRate delivery_;  // of all datagram channels together
-  Pacer pacer_;
-  std::uint64_t in_flight_ = 0;  // bytes on proved datagram channels
+  Flow flow_;  // all datagram channels together
+  Scheduler scheduler_{channels_};
   std::size_t proved_datagram_ = 0;
-  ChannelId turn_ = 0;   // the datagram channel whose turn it is to carry data
-  std::size_t run_ = 0;  // bytes it has carried in this turn
   Time started_;
   bool udp_decided_ = false;
   bool set_seen_ = false;

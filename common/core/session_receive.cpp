@@ -109,7 +109,7 @@ void Session::on_report(Time now, const ReportFrame& report) {
     cover(now, *channel, packet);
   }
   statistics_.spurious_losses += news.covered_late.size();
-  delivery_.on_found(channel->is_datagram() ? sample.found : 0);
+  if (channel->is_datagram()) flow_.on_found(sample.found);
   lose(now, *channel, sample);
   if (news.rtt) take_rate(*channel, *channel->sent.find(report.ranges.front().end - 1), sample);
   feed_congestion(now, *channel, sample);
@@ -136,7 +136,7 @@ void Session::lose(Time now, Channel& channel, ReportSample& sample) {
     ++statistics_.packets_lost;
     requeue(packet);
   }
-  delivery_.on_lost(sample.lost);
+  flow_.on_lost(sample.lost);
 }
 
 void Session::lose_all(Time now, Channel& channel) {
@@ -160,38 +160,30 @@ void Session::requeue(SentPacket& packet) {
   }
 }
 
-// `newest`: the newest packet that the report covers, which gave the sample its RTT.
 void Session::take_rate(Channel& channel, const SentPacket& newest, ReportSample& sample) {
-  if (!channel.is_datagram())
-    return channel.on_stream_sample(channel.delivery.on_arrived(newest, *sample.rtt));
-  const DeliveryRate::Sample rate = delivery_.on_arrived(newest, *sample.rtt);
-  sample.newest_covered = rate.sent;
-  sample.rate = rate.rate;
-  sample.rate_loss = rate.loss;
-  sample.application_limited = rate.application_limited;
+  if (channel.is_datagram()) return flow_.take_rate(newest, sample);
+  channel.on_stream_sample(channel.delivery.on_arrived(newest, *sample.rtt));
 }
 
 void Session::feed_congestion(Time now, const Channel& channel, ReportSample& sample) {
   count_in_flight();
   if (!channel.is_datagram() || sample.covered + sample.found + sample.lost == 0) return;
   sample.now = now;
-  sample.in_flight = in_flight_;
-  sample.sent = delivery_.sent();
   sample.smoothed_rtt = channel.loss.rtt().smoothed();
   sample.report_interval = channel.report_interval();
   sample.datagram_size = channel.datagram_size;
-  congestion_->on_report(sample);
-  pacer_.set_rate(now, congestion_->pacing_rate());
-  pacer_.set_quantum(std::clamp(congestion_->pacing_rate() * 1e-3, 2400.0, 65536.0));
+  flow_.on_report(sample);
 }
 
 void Session::count_in_flight() {
-  in_flight_ = proved_datagram_ = 0;
+  std::uint64_t in_flight = 0;
+  proved_datagram_ = 0;
   for (const auto& [id, channel] : channels_) {
     if (!channel.is_datagram() || !channel.proved()) continue;
     ++proved_datagram_;
-    in_flight_ += channel.sent.bytes_outstanding();
+    in_flight += channel.sent.bytes_outstanding();
   }
+  flow_.set_in_flight(in_flight);
 }
 
 void Session::on_proved(Time now, Channel& channel) {
@@ -224,7 +216,7 @@ void Session::doubt(Time now, Channel& channel) {
   channel.doubt(now);
   events_.push_back({SessionEventKind::kChannelDoubted, channel.id(), 0, {}});
   count_in_flight();
-  if (proved_datagram_ == 0) congestion_->on_silence(now);
+  if (proved_datagram_ == 0) flow_.on_silence(now);
 }
 
 }  // namespace mcdtp

@@ -7,12 +7,6 @@
 
 // The sending half: which frames go next on which channel.
 namespace mcdtp {
-namespace {
-
-// A channel keeps its turn for one GSO buffer: trains stay whole, and no channel runs far ahead.
-constexpr std::size_t kRunBytes = 64 * 1024;
-
-}  // namespace
 
 std::optional<OutgoingPacket> Session::poll_packet(Time now, ChannelId id, MutableBytes room) {
   CHECK(room.size() >= kMinPacketRoom);
@@ -79,19 +73,18 @@ void Session::fill_data(Time now, Channel& channel, Packetizer& packet, std::siz
   // Before the data, which leave no room.
   if (channel.floor_due(now)) packet.floor(now, channel);
   packet.data(streams_);
-  if (!channel.is_datagram() || streams_.has_data()) return;
-  if (in_flight_ < congestion_->window()) delivery_.on_application_limited();
+  if (channel.is_datagram() && !streams_.has_data()) flow_.on_application_limited();
 }
 
 bool Session::may_send_data(Time now, Channel& channel, std::size_t room) {
   if (!streams_.has_data()) return false;
   if (!channel.is_datagram()) return proved_datagram_ == 0 && stream_channel_may_send(channel, room);
-  if (!channel.proved() || in_flight_ >= congestion_->window()) return false;
-  if (!pacer_.may_send(now)) {
-    if (run_ > 0) pass_turn();
+  if (!channel.proved() || !flow_.has_room()) return false;
+  if (!flow_.may_send(now)) {
+    scheduler_.on_pause();
     return false;
   }
-  return holds_turn(channel);
+  return scheduler_.holds_turn(channel);
 }
 
 bool Session::stream_channel_may_send(const Channel& channel, std::size_t room) const {
@@ -101,30 +94,6 @@ bool Session::stream_channel_may_send(const Channel& channel, std::size_t room) 
   return held == 0 || held + room <= window;
 }
 
-bool Session::holds_turn(const Channel& channel) {
-  const Channel* holder = find(turn_);
-  if (holder == nullptr || !holder->proved() || holder->blocked || !holder->steady()) pass_turn();
-  return channel.id() == turn_;
-}
-
-// The next proved channel that takes packets, by number, round and round; one that has gone silent only where
-// all have. With no better one the turn stays.
-void Session::pass_turn() {
-  run_ = 0;
-  const auto next_after = [&](auto usable) {
-    const auto fits = [&](const auto& entry) {
-      return entry.second.is_datagram() && !entry.second.blocked && usable(entry.second);
-    };
-    auto next = std::find_if(channels_.upper_bound(turn_), channels_.end(), fits);
-    return next != channels_.end() ? next : std::find_if(channels_.begin(), channels_.end(), fits);
-  };
-  const Channel* holder = find(turn_);
-  auto next = next_after([](const Channel& c) { return c.steady(); });
-  if (next == channels_.end() && holder != nullptr && holder->proved() && !holder->blocked) return;
-  if (next == channels_.end()) next = next_after([](const Channel& c) { return c.proved(); });
-  if (next != channels_.end()) turn_ = next->first;
-}
-
 OutgoingPacket Session::seal_off(Time now, Channel& channel, Packetizer& packet, PathId path) {
   SentPacket sent;
   sent.sent_at = now;
@@ -132,10 +101,9 @@ OutgoingPacket Session::seal_off(Time now, Channel& channel, Packetizer& packet,
   sent.path = path;
   sent.state = packet.asks() ? SentPacket::State::kOutstanding : SentPacket::State::kSilent;
   sent.cargo = packet.take_cargo();
-  DeliveryRate& delivery = channel.is_datagram() ? delivery_ : channel.delivery;
-  sent.snapshot =
-      delivery.on_sent(now, sent.size, channel.is_datagram() ? in_flight_ : channel.sent.bytes_outstanding());
-  sent.snapshot.quiet = congestion_->quiet();
+  sent.snapshot = channel.is_datagram()
+                      ? flow_.on_sent(now, sent.size, packet.asks() && channel.proved())
+                      : channel.delivery.on_sent(now, sent.size, channel.sent.bytes_outstanding());
 
   OutgoingPacket out{packet.size(), channel.sent.next(), kCarriesNewBytes, path};
   if (packet.carries_requeued()) out.flags |= kCarriesRequeued;
@@ -145,11 +113,7 @@ OutgoingPacket Session::seal_off(Time now, Channel& channel, Packetizer& packet,
   channel.on_sent(now, packet.asks());
   ++statistics_.packets_sent;
   statistics_.bytes_sent += sent.size;
-  if (channel.is_datagram() && packet.asks() && channel.proved()) {
-    in_flight_ += sent.size;
-    pacer_.on_sent(sent.size);
-  }
-  if (packet.has_data() && channel.is_datagram() && (run_ += sent.size) >= kRunBytes) pass_turn();
+  if (packet.has_data() && channel.is_datagram()) scheduler_.on_sent(sent.size);
   channel.sent.add(std::move(sent));
   channel.sent.forget(now - 2 * channel.loss.rtt().smoothed());
   return out;

@@ -1,0 +1,46 @@
+#include "common/core/flow.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/core/check.h"
+
+namespace mcdtp {
+
+Flow::Flow(Time now, std::unique_ptr<CongestionController> congestion) : congestion_(std::move(congestion)) {
+  CHECK(congestion_);
+  pacer_.set_rate(now, congestion_->pacing_rate());
+}
+
+DeliverySnapshot Flow::on_sent(Time now, std::size_t size, bool counts) {
+  DeliverySnapshot snapshot = delivery_.on_sent(now, size, in_flight_);
+  snapshot.quiet = congestion_->quiet();
+  if (counts) {
+    in_flight_ += size;
+    pacer_.on_sent(size);
+  }
+  return snapshot;
+}
+
+// While the window is full the application is not what limits.
+void Flow::on_application_limited() {
+  if (has_room()) delivery_.on_application_limited();
+}
+
+void Flow::take_rate(const SentPacket& newest, ReportSample& sample) {
+  const DeliveryRate::Sample rate = delivery_.on_arrived(newest, *sample.rtt);
+  sample.newest_covered = rate.sent;
+  sample.rate = rate.rate;
+  sample.rate_loss = rate.loss;
+  sample.application_limited = rate.application_limited;
+}
+
+void Flow::on_report(ReportSample& sample) {
+  sample.in_flight = in_flight_;
+  sample.sent = delivery_.sent();
+  congestion_->on_report(sample);
+  pacer_.set_rate(sample.now, congestion_->pacing_rate());
+  pacer_.set_quantum(std::clamp(congestion_->pacing_rate() * 1e-3, 2400.0, 65536.0));
+}
+
+}  // namespace mcdtp

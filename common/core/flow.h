@@ -1,0 +1,47 @@
+#pragma once
+
+#include <memory>
+
+#include "common/core/congestion.h"
+#include "common/core/delivery_rate.h"
+#include "common/core/pacer.h"
+
+namespace mcdtp {
+
+// What is sent under one congestion controller: how much is in flight, how fast it leaves, how fast it arrives.
+// Datagrams only.
+class Flow {
+ public:
+  // REQUIRES: congestion.
+  Flow(Time now, std::unique_ptr<CongestionController> congestion);
+
+  // The window takes more.
+  bool has_room() const { return in_flight_ < congestion_->window(); }
+  // The pacer lets a packet go now; if not, from ready_at() on.
+  bool may_send(Time now) { return pacer_.may_send(now); }
+  Time ready_at() const { return pacer_.ready_at(); }
+
+  // What to keep with a packet of `size` bytes sent now. `counts`: it is in flight from now on.
+  DeliverySnapshot on_sent(Time now, std::size_t size, bool counts);
+  // The last packet took the last there was to send.
+  void on_application_limited();
+  // Bytes in flight, after reports and verdicts have changed them.
+  void set_in_flight(std::uint64_t bytes) { in_flight_ = bytes; }
+  // Bytes declared lost, and bytes so declared that have arrived after all: before on_arrived() of the same
+  // report.
+  void on_lost(std::uint64_t bytes) { delivery_.on_lost(bytes); }
+  void on_found(std::uint64_t bytes) { delivery_.on_found(bytes); }
+  // Fills in the rate. `newest`: the newest packet that a report covers, which gave the sample its RTT.
+  void take_rate(const SentPacket& newest, ReportSample& sample);
+  // `sample` lacks but what the flow knows itself.
+  void on_report(ReportSample& sample);
+  void on_silence(Time now) { congestion_->on_silence(now); }
+
+ private:
+  std::unique_ptr<CongestionController> congestion_;
+  DeliveryRate delivery_;
+  Pacer pacer_;
+  std::uint64_t in_flight_ = 0;  // bytes
+};
+
+}  // namespace mcdtp
