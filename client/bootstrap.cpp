@@ -50,6 +50,7 @@ ExecRequest exec_request(const Options& options, const std::optional<SshConfig>&
   request.ports = options.ports;
   request.memory_bytes = options.memory_bytes;
   request.cc = options.congestion;
+  request.pacing = options.pacing;
   request.rate_bps = options.rate_bits_per_second;
   request.server_command = options.server_path.value_or("");
   request.subsystem = options.subsystem;

@@ -40,9 +40,10 @@ struct Options {
   // Where stdin is a terminal this run needs one on the far side (no command, no -T): then hand over.
   bool terminal_if_stdin_is_one = false;
 
-  unsigned channels = 4;                                  // -c N, 1 to 64
-  PortRange ports;                                        // --port-range; 1 <= low <= high
-  std::string congestion = "auto";                        // --cc, one of kCongestionNames
+  unsigned channels = 4;            // -c N, 1 to 64
+  PortRange ports;                  // --port-range; 1 <= low <= high
+  std::string congestion = "auto";  // --cc, one of kCongestionNames
+  std::string pacing;               // --pacing, even or burst, only with "fixed"; empty: not given
   std::optional<std::uint64_t> rate_bits_per_second;      // set exactly with "fixed"; 1,000 to 10^12
   std::uint64_t memory_bytes = std::uint64_t{256} << 20;  // 8 MiB to 1 TiB
   BackendChoice backend = BackendChoice::kAuto;

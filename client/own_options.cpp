@@ -83,6 +83,12 @@ Complaint read_congestion(const std::string& value, Options& options) {
   return std::nullopt;
 }
 
+Complaint read_pacing(const std::string& value, Options& options) {
+  if (value.empty() || !find_pacing(value)) return "--pacing " + value + ": there are even and burst";
+  options.pacing = value;
+  return std::nullopt;
+}
+
 Complaint read_rate(const std::string& value, Options& options) {
   const auto rate = parse_scaled(value, 1000);
   if (!rate || *rate < kMinRate || *rate > kMaxRate) {
@@ -134,6 +140,7 @@ struct OwnOption {
 constexpr std::array kOwnOptions = {
     OwnOption{"port-range", ValueRule::kRequired, read_port_range},
     OwnOption{"cc", ValueRule::kRequired, read_congestion},
+    OwnOption{"pacing", ValueRule::kRequired, read_pacing},
     OwnOption{"rate", ValueRule::kRequired, read_rate},
     OwnOption{"memory", ValueRule::kRequired, read_memory},
     OwnOption{"bootstrap", ValueRule::kRequired, read_bootstrap},
@@ -176,6 +183,8 @@ std::optional<std::string> check_own_options(Options& options, bool congestion_g
   const bool fixed = options.congestion == "fixed";
   if (fixed && !has_rate) return "--cc fixed needs --rate, such as --rate 80M";
   if (!fixed && has_rate) return "--rate is for --cc fixed, not for --cc " + options.congestion;
+  if (!fixed && !options.pacing.empty())
+    return "--pacing is for --cc fixed, not for --cc " + options.congestion;
   return std::nullopt;
 }
 

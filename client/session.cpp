@@ -87,7 +87,8 @@ SessionConfig ClientSession::session_config() const {
   config.role = Role::kClient;
   config.channels = options_.channels;
   config.memory = options_.memory_bytes;
-  config.congestion = make_congestion(options_.congestion, options_.rate_bits_per_second);
+  config.congestion = make_congestion(options_.congestion, options_.rate_bits_per_second,
+                                      *find_pacing(options_.pacing), random_number());
   return config;
 }
 

@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "common/core/congestion.h"
+
 namespace mcdtp {
 namespace {
 
@@ -74,6 +76,8 @@ void add_rest(CLI::App& app, ServerOptions& options, std::string& ports) {
   app.add_option("--memory", options.memory_bytes, "Bytes of memory for data on its way, at most")
       ->check(CLI::Range(kMinMemory, std::numeric_limits<std::uint64_t>::max()));
   app.add_option("--cc", options.cc, "Congestion control")->type_name("NAME");
+  app.add_option("--pacing", options.pacing, "How --cc fixed spaces what it sends, even or burst")
+      ->type_name("NAME");
   app.add_option("--rate", options.rate_bps, "Bits of payload a second, for --cc fixed")
       ->check(CLI::Range(std::uint64_t{1}, std::numeric_limits<std::uint64_t>::max()));
   app.footer("-- COMMAND, one word, is run by your shell; without it the shell reads from stdin.");
@@ -119,6 +123,8 @@ void parse_all(const Words& words, ServerOptions& options) {
   }
   if (!ports.empty()) options.ports = parse_port_range(ports);
   if (options.cc == "fixed" && !options.rate_bps) refuse("--cc fixed needs --rate");
+  if (!find_pacing(options.pacing)) refuse("--pacing: there are even and burst");
+  if (!options.pacing.empty() && options.cc != "fixed") refuse("--pacing is for --cc fixed");
 }
 
 }  // namespace

@@ -25,6 +25,8 @@ struct ServerOptions {
   std::uint64_t memory_bytes = std::uint64_t{256} << 20;
   // A name of a congestion control: not judged here. "fixed" comes with a rate.
   std::string cc = "auto";
+  // What find_pacing() knows; "even" and "burst" come with "fixed".
+  std::string pacing;
   // Bits of payload a second, at least 1.
   std::optional<std::uint64_t> rate_bps;
   // `command` is the name of a subsystem, and set.

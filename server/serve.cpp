@@ -131,7 +131,8 @@ SessionConfig Server::session_config(const ServerOptions& options, std::size_t c
   config.role = Role::kServer;
   config.channels = channels;
   config.memory = options.memory_bytes;
-  config.congestion = make_congestion(options.cc, options.rate_bps);
+  config.congestion =
+      make_congestion(options.cc, options.rate_bps, *find_pacing(options.pacing), random_number());
   if (!config.congestion) throw std::runtime_error("--cc " + options.cc + ": no such congestion control");
   return config;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <optional>
@@ -40,20 +41,35 @@ class CongestionController {
   virtual void on_report(const ReportSample& sample) = 0;
   // Nothing has come back for several probe time-outs on all channels.
   virtual void on_silence(Time now) = 0;
-  // Bytes/s of datagrams, > 0.
+  // Bytes/s of datagrams, > 0; infinity: not paced at all.
   virtual double pacing_rate() const = 0;
   // Bytes that may be in flight.
   virtual std::uint64_t window() const = 0;
+  // Bytes let go at one wake-up, at least: trains of one millisecond.
+  virtual double quantum() const { return std::clamp(pacing_rate() * 1e-3, 2400.0, 65536.0); }
   // Less is sent now than the path is known to carry: what is lost of it, the path loses by itself.
   virtual bool quiet() const { return false; }
 };
 
 // All names there are, the default first.
-inline constexpr std::array<std::string_view, 3> kCongestionNames = {"auto", "fixed", "cubic"};
+inline constexpr std::array<std::string_view, 5> kCongestionNames = {"auto", "fixed", "daimd", "none",
+                                                                     "cubic"};
 
-// One of kCongestionNames, `fixed` with a rate in bit/s of payload; nullptr: no such name, or no rate.
+// How `fixed` spaces what it sends.
+enum class Pacing : std::uint8_t {
+  kTrains,  // trains of one millisecond, as all the others
+  kEven,    // the smallest gaps
+  kBurst,   // what is due of a longer interval at once
+};
+// `even` or `burst`; empty: kTrains; unset: no such name.
+std::optional<Pacing> find_pacing(std::string_view name);
+
+// One of kCongestionNames, `fixed` with a rate in bit/s of payload; nullptr: no such name, or no rate. `seed`: any,
+// and another for each session.
 std::unique_ptr<CongestionController> make_congestion(std::string_view name,
-                                                      std::optional<std::uint64_t> rate_bps);
+                                                      std::optional<std::uint64_t> rate_bps,
+                                                      Pacing pacing = Pacing::kTrains,
+                                                      std::uint64_t seed = 1);
 
 inline constexpr std::uint64_t kInitialWindow = 64 * 1200;
 inline constexpr std::uint64_t kMinWindow = 4 * 1200;

@@ -11,12 +11,23 @@ void CongestionFixed::on_report(const ReportSample& sample) {
   covered_ = covered_ * fade + static_cast<double>(sample.covered);
   lost_ = lost_ * fade + static_cast<double>(sample.lost);
   if (covered_ + lost_ > 0) ack_rate_ = std::max(kMinAckRate, covered_ / (covered_ + lost_));
+  datagram_ = static_cast<double>(sample.datagram_size);
   round_ = sample.smoothed_rtt + sample.report_interval;
 }
 
-// Twice what the rate puts in flight: the window never holds the rate back.
+double CongestionFixed::quantum() const {
+  switch (pacing_) {
+    case Pacing::kEven: return 2 * datagram_;
+    case Pacing::kBurst: return std::max(2 * datagram_, pacing_rate() * to_seconds(kBurstInterval));
+    case Pacing::kTrains: break;
+  }
+  return CongestionController::quantum();
+}
+
+// Twice what the rate puts in flight, and a burst: the window never holds the rate back.
 std::uint64_t CongestionFixed::window() const {
-  return std::max(kInitialWindow, static_cast<std::uint64_t>(2 * pacing_rate() * to_seconds(round_)));
+  return std::max(kInitialWindow,
+                  static_cast<std::uint64_t>(2 * pacing_rate() * to_seconds(round_) + quantum()));
 }
 
 }  // namespace mcdtp

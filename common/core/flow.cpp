@@ -1,6 +1,5 @@
 #include "common/core/flow.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "common/core/check.h"
@@ -9,7 +8,12 @@ namespace mcdtp {
 
 Flow::Flow(Time now, std::unique_ptr<CongestionController> congestion) : congestion_(std::move(congestion)) {
   CHECK(congestion_);
+  set_pace(now);
+}
+
+void Flow::set_pace(Time now) {
   pacer_.set_rate(now, congestion_->pacing_rate());
+  pacer_.set_quantum(congestion_->quantum());
 }
 
 DeliverySnapshot Flow::on_sent(Time now, std::size_t size, bool counts) {
@@ -39,8 +43,12 @@ void Flow::on_report(ReportSample& sample) {
   sample.in_flight = in_flight_;
   sample.sent = delivery_.sent();
   congestion_->on_report(sample);
-  pacer_.set_rate(sample.now, congestion_->pacing_rate());
-  pacer_.set_quantum(std::clamp(congestion_->pacing_rate() * 1e-3, 2400.0, 65536.0));
+  set_pace(sample.now);
+}
+
+void Flow::on_silence(Time now) {
+  congestion_->on_silence(now);
+  set_pace(now);
 }
 
 }  // namespace mcdtp

@@ -35,9 +35,11 @@ class Flow {
   void take_rate(const SentPacket& newest, ReportSample& sample);
   // `sample` lacks but what the flow knows itself.
   void on_report(ReportSample& sample);
-  void on_silence(Time now) { congestion_->on_silence(now); }
+  void on_silence(Time now);
 
  private:
+  void set_pace(Time now);
+
   std::unique_ptr<CongestionController> congestion_;
   DeliveryRate delivery_;
   Pacer pacer_;

@@ -75,6 +75,7 @@ std::vector<std::string> fixed_options(const ExecRequest& r) {
   add("--port-range", std::to_string(r.ports.low) + "-" + std::to_string(r.ports.high));
   add("--memory", std::to_string(r.memory_bytes));
   add("--cc", r.cc);
+  if (!r.pacing.empty()) add("--pacing", r.pacing);
   if (r.rate_bps) add("--rate", std::to_string(*r.rate_bps));
   if (r.subsystem) words.emplace_back("--subsystem");
   return words;
@@ -90,7 +91,7 @@ bool can_be_said(const ExecRequest& r) {
   const auto fits = [](std::string_view s) { return s.size() < kMaxExecLine && s.find('\0') == s.npos; };
   for (const auto& [name, value] : r.environment)
     if (!is_variable_name(name) || !fits(value)) return false;
-  return fits(r.cc) && fits(r.server_command) && fits(r.command.value_or(""));
+  return fits(r.cc) && fits(r.pacing) && fits(r.server_command) && fits(r.command.value_or(""));
 }
 
 // The server's arguments as shell words, made printable.

@@ -23,6 +23,8 @@ struct ExecRequest {
   PortRange ports;
   std::uint64_t memory_bytes = std::uint64_t{256} << 20;
   std::string cc = "auto";
+  // How `cc` is to space what it sends. Empty: as it does.
+  std::string pacing;
   // Bits of payload a second.
   std::optional<std::uint64_t> rate_bps;
   // A path, a path from the home directory (~/...), or a name looked for as the default is. Empty: the

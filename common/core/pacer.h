@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 
 #include "common/core/types.h"
 
@@ -21,13 +22,16 @@ class Pacer {
 
   bool may_send(Time now) {
     refill(now);
+    if (unpaced()) return true;
     open_ = open_ ? tokens_ > 0 : tokens_ >= quantum_;
     return open_;
   }
-  void on_sent(std::size_t bytes) { tokens_ -= static_cast<double>(bytes); }
+  void on_sent(std::size_t bytes) {
+    if (!unpaced()) tokens_ -= static_cast<double>(bytes);
+  }
   // When may_send() turns true, if it is not.
   Time ready_at() const {
-    if (tokens_ >= quantum_) return last_;
+    if (unpaced() || tokens_ >= quantum_) return last_;
     // Rounded up: a wake-up that comes a nanosecond early would find nothing to do.
     return last_ + from_seconds((quantum_ - tokens_) / rate_) + microseconds(1);
   }
@@ -37,8 +41,10 @@ class Pacer {
  private:
   static constexpr double kLateness = 0.002;  // s
 
+  bool unpaced() const { return std::isinf(rate_); }
+  // Without a pace there is nothing to save up.
   void refill(Time now) {
-    if (now > last_) tokens_ = std::min(depth(), tokens_ + rate_ * to_seconds(now - last_));
+    if (now > last_ && !unpaced()) tokens_ = std::min(depth(), tokens_ + rate_ * to_seconds(now - last_));
     last_ = std::max(now, last_);
   }
 

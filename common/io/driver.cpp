@@ -11,6 +11,8 @@ namespace {
 
 // Reads of one socket before the others have their turn.
 constexpr int kReadsPerTurn = 4;
+// Trains sent before what has come in has its turn: where nothing paces them there may be no end of them.
+constexpr int kTrainsPerTurn = 64;
 // Between two ends on one host there is no path to search: loopback carries up to 65,507 bytes, and four of these
 // fill a GSO buffer.
 constexpr std::size_t kLoopbackDatagramSize = 16'000;
@@ -119,15 +121,21 @@ void Driver::deliver() {
 
 // Round after round, a train for each channel, until the session has nothing more to send now.
 void Driver::send_all() {
+  int trains = 0;
   for (bool any = true; any && !stopped_;) {
     any = false;
-    for (auto& [id, channel] : udp_) any = send_udp(*channel) || any;
+    for (auto& [id, channel] : udp_) {
+      if (!send_udp(*channel)) continue;
+      any = true;
+      ++trains;
+    }
     // A pipe that fails is taken out of the map: go on by number.
     for (auto it = pipes_.begin(); it != pipes_.end();) {
       const ChannelId id = it->first;
       any = send_pipe(id, *it->second) || any;
       it = pipes_.upper_bound(id);
     }
+    if (trains >= kTrainsPerTurn) return kick();
   }
 }
 

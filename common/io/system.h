@@ -3,6 +3,8 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include <array>
+#include <bit>
 #include <cerrno>
 #include <stdexcept>
 
@@ -27,6 +29,12 @@ inline void random_bytes(MutableBytes out) {
     if (n <= 0) throw std::runtime_error("reading random bytes: the kernel gives none");
     out = out.subspan(static_cast<std::size_t>(n));
   }
+}
+
+inline std::uint64_t random_number() {
+  std::array<std::uint8_t, sizeof(std::uint64_t)> bytes;
+  random_bytes(bytes);
+  return std::bit_cast<std::uint64_t>(bytes);
 }
 
 }  // namespace mcdtp

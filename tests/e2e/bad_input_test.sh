@@ -24,6 +24,10 @@ refused "^mcdtp-shim: -c 0: " shim -c 0 far true
 refused "^mcdtp-shim: --port-range 5: give LOW-HIGH" shim --port-range 5 far true
 refused "^mcdtp-shim: --rate fast: give" shim --rate fast far true
 refused "^mcdtp-shim: --cc fixed needs --rate" shim --cc fixed far true
+refused "^mcdtp-shim: --cc bbr: there are auto, fixed, daimd, none and cubic" shim --cc bbr far true
+refused "^mcdtp-shim: --rate is for --cc fixed, not for --cc none" shim --cc none --rate 1M far true
+refused "^mcdtp-shim: --pacing odd: there are even and burst" shim --rate 1M --pacing odd far true
+refused "^mcdtp-shim: --pacing is for --cc fixed, not for --cc cubic" shim --cc cubic --pacing even far true
 refused "^mcdtp-shim: --memory 1: give" shim --memory 1 far true
 refused "^mcdtp-shim: --bootstrap x: there are" shim --bootstrap x far true
 refused "^mcdtp-shim: unknown option --nonsense" shim --nonsense far true
@@ -71,5 +75,9 @@ status 255 bounded "$MCDTP_BIN/mcdtp-server" --channels 0 </dev/null
 err_has "^mcdtp-server: read the options: "
 status 255 bounded "$MCDTP_BIN/mcdtp-server" --cc nonsense </dev/null
 err_has "^mcdtp-server: --cc nonsense: no such congestion control"
+status 255 bounded "$MCDTP_BIN/mcdtp-server" --cc fixed --rate 1000000 --pacing odd </dev/null
+err_has "^mcdtp-server: read the options: --pacing: there are even and burst"
+status 255 bounded "$MCDTP_BIN/mcdtp-server" --pacing even </dev/null
+err_has "^mcdtp-server: read the options: --pacing is for --cc fixed"
 nothing_left
 passed

@@ -28,7 +28,7 @@ SessionConfig session_config(Role role, const WorldSettings& settings) {
   config.role = role;
   config.channels = settings.channels;
   config.memory = settings.memory;
-  config.congestion = make_congestion(settings.congestion, settings.fixed_rate_bps);
+  config.congestion = make_congestion(settings.congestion, settings.fixed_rate_bps, settings.pacing);
   return config;
 }
 

@@ -30,6 +30,7 @@ struct WorldSettings {
   double ssh_rate_bps = 4e6;  // what the SSH connection carries each way
   std::string congestion = "auto";
   std::optional<std::uint64_t> fixed_rate_bps;
+  Pacing pacing = Pacing::kTrains;
   std::uint64_t memory = kDefaultMemory;
 };
 

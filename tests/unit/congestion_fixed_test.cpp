@@ -59,7 +59,39 @@ TEST(CongestionFixed, TheWindowNeverHoldsTheRateBack) {
   EXPECT_GE(static_cast<double>(fixed.window()), 1.9 * fixed.pacing_rate() * 0.125);
 }
 
+TEST(CongestionFixed, SpacesAsItIsTold) {
+  CongestionFixed trains(100'000'000);
+  CongestionFixed even(100'000'000, Pacing::kEven);
+  CongestionFixed burst(100'000'000, Pacing::kBurst);
+  for (const CongestionFixed* fixed : {&trains, &even, &burst})
+    EXPECT_NEAR(fixed->pacing_rate(), 10 * kRate, 10);
+  EXPECT_NEAR(trains.quantum(), 0.001 * 10 * kRate, 1);
+  EXPECT_EQ(even.quantum(), 2400);
+  EXPECT_NEAR(burst.quantum(), 0.05 * 10 * kRate, 1);
+  // The window does not cut a burst short, however short the round trip is.
+  ReportSample sample;
+  sample.now = Time(seconds(1));
+  sample.covered = 1200;
+  sample.smoothed_rtt = sample.report_interval = milliseconds(1);
+  burst.on_report(sample);
+  EXPECT_GE(static_cast<double>(burst.window()), burst.quantum());
+}
+
+TEST(CongestionFixed, AtALowRateABurstIsTwoDatagrams) {
+  CongestionFixed burst(1000, Pacing::kBurst);
+  EXPECT_EQ(burst.quantum(), 2400);
+}
+
+TEST(FindPacing, KnowsItsNames) {
+  EXPECT_EQ(find_pacing("even"), Pacing::kEven);
+  EXPECT_EQ(find_pacing("burst"), Pacing::kBurst);
+  EXPECT_EQ(find_pacing(""), Pacing::kTrains);
+  EXPECT_EQ(find_pacing("odd"), std::nullopt);
+}
+
 TEST(MakeCongestion, KnowsItsNames) {
+  for (const std::string_view name : kCongestionNames)
+    EXPECT_NE(make_congestion(name, 1'000'000), nullptr) << name;
   EXPECT_NE(make_congestion("auto", std::nullopt), nullptr);
   EXPECT_NE(make_congestion("fixed", 1'000'000), nullptr);
   EXPECT_EQ(make_congestion("fixed", std::nullopt), nullptr);

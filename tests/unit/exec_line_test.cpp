@@ -159,6 +159,7 @@ TEST_P(ExecLine, EveryOptionReachesServer) {
   request.ports = {1024, 65535};
   request.memory_bytes = 1;
   request.cc = "fixed";
+  request.pacing = "even";
   request.rate_bps = 80'000'000;
   request.subsystem = true;
   request.command = "sftp";
@@ -168,7 +169,8 @@ TEST_P(ExecLine, EveryOptionReachesServer) {
                                               "64",         "--port-range",
                                               "1024-65535", "--memory",
                                               "1",          "--cc",
-                                              "fixed",      "--rate",
+                                              "fixed",      "--pacing",
+                                              "even",       "--rate",
                                               "80000000",   "--subsystem",
                                               "--env",      "LANG=de_DE.UTF-8",
                                               "--env",      "GIT_PROTOCOL=version=2:a b\n",

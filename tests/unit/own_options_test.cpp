@@ -78,9 +78,22 @@ TEST(OwnOptions, CongestionControlsByName) {
     EXPECT_EQ(got.congestion, name);
     EXPECT_NE(help_text().find(name), std::string::npos);
   }
-  EXPECT_EQ(parse_options(Words{"--cc=bbr", "h"}).message, "--cc bbr: there are auto, fixed and cubic");
+  EXPECT_EQ(parse_options(Words{"--cc=bbr", "h"}).message,
+            "--cc bbr: there are auto, fixed, daimd, none and cubic");
   EXPECT_EQ(parse_options(Words{"--cc=cubic", "--rate=1M", "h"}).message,
             "--rate is for --cc fixed, not for --cc cubic");
+}
+
+TEST(OwnOptions, PacingIsOfFixed) {
+  EXPECT_EQ(parse_options(Words{"h"}).pacing, "");
+  EXPECT_EQ(parse_options(Words{"--rate=1M", "--pacing=even", "h"}).pacing, "even");
+  EXPECT_EQ(parse_options(Words{"--pacing", "burst", "--cc=fixed", "--rate=1M", "h"}).pacing, "burst");
+  EXPECT_EQ(parse_options(Words{"--pacing=odd", "--rate=1M", "h"}).message,
+            "--pacing odd: there are even and burst");
+  EXPECT_EQ(parse_options(Words{"--pacing=even", "h"}).message,
+            "--pacing is for --cc fixed, not for --cc auto");
+  EXPECT_EQ(parse_options(Words{"--pacing=burst", "--cc=none", "h"}).message,
+            "--pacing is for --cc fixed, not for --cc none");
 }
 
 TEST(OwnOptions, Refuses) {
@@ -100,6 +113,8 @@ TEST(OwnOptions, Refuses) {
       {"--cc=cubic", "--rate=80M", "host"},
       {"--cc=Cubic", "host"},
       {"--cc=", "host"},
+      {"--pacing=", "--rate=1M", "host"},
+      {"--pacing=Even", "--rate=1M", "host"},
       {"--rate=", "host"},
       {"--rate=M", "host"},
       {"--rate=-5", "host"},

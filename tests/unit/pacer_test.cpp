@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <random>
 
 namespace mcdtp {
@@ -80,6 +81,31 @@ TEST(Pacer, ALateWakeUpOfTwoMillisecondsCostsNoRate) {
     sent += drain(pacer, now, 1200);
   }
   EXPECT_GE(sent, 0.99e7);
+}
+
+TEST(Pacer, AnInfiniteRateNeverHoldsBack) {
+  Pacer pacer;
+  pacer.set_rate(kStart, std::numeric_limits<double>::infinity());
+  pacer.set_quantum(65536);
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_TRUE(pacer.may_send(kStart));
+    pacer.on_sent(65507);
+  }
+  EXPECT_LE(pacer.ready_at(), kStart);
+}
+
+// Neither a debt nor savings are left of the time without a pace.
+TEST(Pacer, ARateAfterAnInfiniteOneIsKept) {
+  Pacer pacer;
+  pacer.set_quantum(2400);
+  for (int i = 0; i < 10; ++i) {
+    const Time now = kStart + i * seconds(10);
+    pacer.set_rate(now, std::numeric_limits<double>::infinity());
+    for (int sent = 0; sent < 1000; ++sent) pacer.on_sent(1200);
+    pacer.set_rate(now + seconds(1), 1e6);
+    EXPECT_LE(drain(pacer, now + seconds(1), 1200), pacer.depth() + 1200);
+    EXPECT_NEAR(drain(pacer, now + seconds(2), 1200), pacer.depth(), 1200);
+  }
 }
 
 }  // namespace

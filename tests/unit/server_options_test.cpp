@@ -96,6 +96,9 @@ TEST(ServerOptions, WhatIsIncompleteIsRefused) {
   EXPECT_NE(refusal({"--"}), "");
   EXPECT_EQ(refusal({"--subsystem"}), "read the options: --subsystem needs its name after --");
   EXPECT_EQ(refusal({"--cc", "fixed"}), "read the options: --cc fixed needs --rate");
+  EXPECT_EQ(refusal({"--cc", "fixed", "--rate", "5", "--pacing", "odd"}),
+            "read the options: --pacing: there are even and burst");
+  EXPECT_EQ(refusal({"--pacing", "even"}), "read the options: --pacing is for --cc fixed");
   EXPECT_NE(refusal({"--channels"}), "");
   EXPECT_EQ(refusal({"ls"}), "read the options: a word that is no option of ours; a command stands after --");
   EXPECT_NE(refusal({"--later"}), "");
@@ -145,6 +148,8 @@ TEST(ServerOptions, TheExecLineArrives) {
   ExecRequest request;
   request.channels = 8;
   request.ports = {50000, 50010};
+  request.cc = "fixed";
+  request.pacing = "burst";
   request.rate_bps = 5;
   request.environment = {{"LANG", "C.UTF-8"}, {"X", "a 'b' \"c\"\n"}};
   request.server_command = server;
@@ -156,6 +161,8 @@ TEST(ServerOptions, TheExecLineArrives) {
   const ServerOptions options = parse(pointers);
   EXPECT_EQ(options.channels, request.channels);
   EXPECT_EQ(options.ports, request.ports);
+  EXPECT_EQ(options.cc, request.cc);
+  EXPECT_EQ(options.pacing, request.pacing);
   EXPECT_EQ(options.rate_bps, request.rate_bps);
   EXPECT_EQ(options.memory_bytes, request.memory_bytes);
   EXPECT_EQ(options.environment, request.environment);
