@@ -6,19 +6,25 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <vector>
 
 namespace mcdtp::wan {
 namespace {
 
-// Between two looks at what is due; 64 packets take well under a millisecond.
-constexpr int kReadsInARow = 64;
+// Between two looks at what is due: this takes well under a millisecond.
+constexpr std::size_t kPacketsInARow = 256;
 constexpr int kLastRounds = 256;
 
 timespec until(Time due, Time now) {
   Duration left = std::max(due - now, Duration::zero());
   auto whole = std::chrono::duration_cast<seconds>(left);
   return {static_cast<time_t>(whole.count()), static_cast<long>((left - whole).count())};
+}
+
+Duration thread_cpu_time() {
+  timespec used{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return seconds(used.tv_sec) + Duration(used.tv_nsec);
 }
 
 }  // namespace
@@ -39,6 +45,7 @@ void Forwarder::run() {
   }
   // What was sent before the end is counted, so that a caller knows what to expect.
   for (int rounds = 0; rounds < kLastRounds && take_waiting(); ++rounds) continue;
+  statistics_.cpu_time = thread_cpu_time();
 }
 
 Statistics Forwarder::statistics() const {
@@ -48,65 +55,96 @@ Statistics Forwarder::statistics() const {
 }
 
 bool Forwarder::deliver_due() {
-  bool any = false;
-  while (!in_flight_.empty() && !orders_.stop) {
-    InFlight packet = in_flight_.top();
-    Time now = clock_now();
-    if (packet.due > now) break;
-    any = true;
-    in_flight_.pop();
-    statistics_.lateness.add(now - packet.due);
-    if (to_.write({buffers_[packet.buffer].get(), packet.size})) {
-      ++statistics_.delivered_packets;
-      statistics_.delivered_bytes += packet.size;
-    } else {
-      ++statistics_.refused;
+  // What falls due meanwhile is for the next look: going after it would mean packets one by one.
+  Time now = clock_now();
+  auto is_due = [&] { return !in_flight_.empty() && in_flight_.top().due <= now; };
+  bool any = is_due();
+  while (is_due() && !orders_.stop) {
+    for (std::size_t taken = 0; taken < kPacketsInARow && is_due(); ++taken) {
+      joiner_.add(in_flight_.top());
+      in_flight_.pop();
     }
-    free_.push_back(packet.buffer);
+    joiner_.take_all([this](const Group& group) { write(group); });
   }
   return any;
 }
 
+void Forwarder::write(const Group& group) {
+  Time now = clock_now();
+  ++statistics_.writes;
+  bool written = to_.write(Message(store_, group).parts());
+  for (const InFlight& packet : group.packets) {
+    const Train& train = store_[packet.train];
+    std::size_t size = shape_of(train, packet.index).size;
+    statistics_.lateness.add(now - packet.due);
+    statistics_.refused += !written;
+    statistics_.delivered_packets += written;
+    statistics_.delivered_bytes += written ? size : 0;
+    if (flows_ && written) flows_->add(now, train.protocol, ports_of(train), size);
+    store_.release(packet.train);
+  }
+}
+
 bool Forwarder::take_waiting() {
-  for (int taken = 0; taken < kReadsInARow; ++taken) {
-    std::size_t buffer = free_buffer();
-    auto size = from_.read({buffers_[buffer].get(), kMaxPacket});
-    if (!size) {
-      free_.push_back(buffer);
-      return taken > 0;
-    }
-    take(clock_now(), buffer, *size);
+  std::size_t taken = 0;
+  while (taken < kPacketsInARow) {
+    OffloadHeader offload{};
+    MutableBytes room = store_.room();
+    auto size = from_.read(offload, room);
+    if (!size) return taken > 0;
+    ++statistics_.reads;
+    taken += take(offload, room.first(*size));
   }
   more_waits_ = true;
   return true;
 }
 
-void Forwarder::take(Time now, std::size_t buffer, std::size_t size) {
-  Fate fate = path_.admit(now, {buffers_[buffer].get(), size}, orders_.cut, orders_.block_udp);
-  ++statistics_.in_packets;
-  statistics_.in_bytes += size;
-  ++statistics_.packets[static_cast<std::size_t>(fate.cause)];
-  if (fate.cause == Cause::kPassed) {
-    send_on(fate, buffer, size);
-  } else {
-    free_.push_back(buffer);
+// How many packets it was.
+std::size_t Forwarder::take(const OffloadHeader& offload, Bytes bytes) {
+  auto train = parse_train(offload, bytes);
+  if (!train) {
+    ++statistics_.uncut;
+    return 1;
   }
+  Time now = clock_now();
+  TrainId id = store_.keep(*train, bytes.size(), train->count);
+  for (std::uint32_t index = 0; index < train->count; ++index) take_packet(now, {id, index, {}, 0});
+  return train->count;
 }
 
-void Forwarder::send_on(const Fate& fate, std::size_t buffer, std::size_t size) {
-  std::uint8_t* packet = buffers_[buffer].get();
-  if (fate.flipped_bit) {
-    std::size_t at = ip_header_size({packet, size}) + *fate.flipped_bit / 8;
-    packet[at] ^= static_cast<std::uint8_t>(1u << *fate.flipped_bit % 8);
-    ++statistics_.corrupted;
+void Forwarder::take_packet(Time now, InFlight packet) {
+  PacketShape shape = shape_of(store_[packet.train], packet.index);
+  Fate fate = path_.admit(now, shape, orders_.cut, orders_.block_udp);
+  ++statistics_.in_packets;
+  statistics_.in_bytes += shape.size;
+  ++statistics_.packets[static_cast<std::size_t>(fate.cause)];
+  if (fate.cause != Cause::kPassed) {
+    store_.release(packet.train);
+    return;
   }
-  in_flight_.push({fate.due, next_order_++, buffer, size});
+  packet.due = fate.due;
+  if (fate.flipped_bit) corrupt(packet, 8 * shape.ip_header_size + *fate.flipped_bit);
+  send_on(packet);
   statistics_.reordered += fate.reordered;
   if (!fate.duplicated) return;
+  store_.use_again(packet.train);
+  send_on(packet);
   ++statistics_.duplicated;
-  std::size_t copy = free_buffer();
-  std::memcpy(buffers_[copy].get(), buffers_[buffer].get(), size);
-  in_flight_.push({fate.due, next_order_++, copy, size});
+}
+
+// The packet as a card would have sent it, with one bit wrong: no longer a part of its train, nor of any other.
+void Forwarder::corrupt(InFlight& packet, std::size_t bit) {
+  std::vector<std::uint8_t> bytes = build_packet(store_[packet.train], packet.index);
+  bytes[bit / 8] ^= static_cast<std::uint8_t>(1u << bit % 8);
+  store_.release(packet.train);
+  packet.train = store_.keep_packet(bytes);
+  packet.index = 0;
+  ++statistics_.corrupted;
+}
+
+void Forwarder::send_on(InFlight packet) {
+  packet.order = next_order_++;
+  in_flight_.push(packet);
 }
 
 // While there is work the link looks once a tick for what has come and what is due; waking for each packet
@@ -128,16 +166,6 @@ void Forwarder::rest(bool worked) {
     ::ppoll(fds.data(), 2, in_flight_.empty() ? nullptr : &timeout, nullptr);
     next_look_ = clock_now();
   }
-}
-
-std::size_t Forwarder::free_buffer() {
-  if (free_.empty()) {
-    buffers_.push_back(std::make_unique_for_overwrite<std::uint8_t[]>(kMaxPacket));
-    free_.push_back(buffers_.size() - 1);
-  }
-  std::size_t buffer = free_.back();
-  free_.pop_back();
-  return buffer;
 }
 
 }  // namespace mcdtp::wan

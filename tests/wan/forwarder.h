@@ -2,13 +2,16 @@
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <queue>
 #include <vector>
 
 #include "common/core/types.h"
+#include "tests/wan/flow_log.h"
+#include "tests/wan/joiner.h"
 #include "tests/wan/path.h"
 #include "tests/wan/statistics.h"
+#include "tests/wan/train_store.h"
 #include "tests/wan/tun.h"
 
 namespace mcdtp::wan {
@@ -23,39 +26,44 @@ struct Orders {
   int stop_fd;
 };
 
-// One direction of the link: reads packets from one device, asks the Path for their fate and writes them to
-// the other when they are due. Runs in a thread of its own and shares nothing with the other direction.
+// One direction of the link. Runs in a thread of its own and shares nothing with the other direction. Each look:
+//   1. what is due is taken out of flight, joined where the same flow's packets follow on one another, and written to
+//      the far device (none before its own time, joined ones thus at the time of the last);
+//   2. what waits at the near device is read, trains are cut into the packets that they are on the wire, and the Path
+//      is asked for each packet's fate by itself.
 class Forwarder {
  public:
   Forwarder(Tun& from, Tun& to, const Path& path, Duration tick, const Orders& orders)
-      : from_(from), to_(to), path_(path), tick_(tick), orders_(orders) {}
+      : from_(from), to_(to), path_(path), tick_(tick), orders_(orders), joiner_(store_, to.offloads()) {}
+  Forwarder(const Forwarder&) = delete;
+  Forwarder& operator=(const Forwarder&) = delete;
+
+  // REQUIRES: run() has not been called.
+  void log_flows(Time start, Duration interval) { flows_.emplace(start, interval); }
 
   // Returns when it is told to stop; throws when `from` has gone.
   void run();
 
-  // REQUIRES: run() has returned.
+  // REQUIRES of both: run() has returned.
   Statistics statistics() const;
+  const std::optional<FlowLog>& flows() const { return flows_; }
 
  private:
-  static constexpr std::size_t kMaxPacket = 9216;  // enough for device MTUs up to 9,000
-  using Buffer = std::unique_ptr<std::uint8_t[]>;
-  struct InFlight {
-    Time due;
-    std::uint64_t order;  // keeps those due at the same time as they came
-    std::size_t buffer;
-    std::size_t size;
-    bool operator>(const InFlight& other) const {
-      return due != other.due ? due > other.due : order > other.order;
+  struct Later {
+    bool operator()(const InFlight& a, const InFlight& b) const {
+      return a.due != b.due ? a.due > b.due : a.order > b.order;
     }
   };
 
   // Both: true when there was something to do.
   bool deliver_due();
   bool take_waiting();
-  void take(Time now, std::size_t buffer, std::size_t size);
-  void send_on(const Fate& fate, std::size_t buffer, std::size_t size);
+  void write(const Group& group);
+  std::size_t take(const OffloadHeader& offload, Bytes bytes);
+  void take_packet(Time now, InFlight packet);
+  void corrupt(InFlight& packet, std::size_t bit);
+  void send_on(InFlight packet);
   void rest(bool worked);
-  std::size_t free_buffer();
 
   Tun& from_;
   Tun& to_;
@@ -63,12 +71,13 @@ class Forwarder {
   const Duration tick_;
   const Orders& orders_;
   Statistics statistics_;
+  std::optional<FlowLog> flows_;
   bool more_waits_ = false;  // the last look ended before the device was empty
   Time next_look_{};
   std::uint64_t next_order_ = 0;
-  std::priority_queue<InFlight, std::vector<InFlight>, std::greater<>> in_flight_;
-  std::vector<Buffer> buffers_;
-  std::vector<std::size_t> free_;  // indices into buffers_
+  std::priority_queue<InFlight, std::vector<InFlight>, Later> in_flight_;
+  TrainStore store_;
+  Joiner joiner_;
 };
 
 }  // namespace mcdtp::wan

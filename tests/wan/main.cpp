@@ -3,8 +3,7 @@
 //
 // It makes a TUN device in each namespace and prints "ready"; the caller (netns.sh) gives them their
 // addresses. SIGUSR1 cuts the link and joins it again, SIGUSR2 does so for UDP alone. On SIGTERM, SIGINT or
-// the end of
-// --seconds it prints its statistics on stderr in one line.
+// the end of --seconds it prints its statistics on stderr in one line.
 
 #include <sys/eventfd.h>
 #include <sys/resource.h>
@@ -13,6 +12,7 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
+#include <fstream>
 #include <iostream>
 #include <sstream>
 #include <stdexcept>
@@ -87,19 +87,30 @@ void print_statistics(const Options& options, Duration age, const Statistics& up
   std::cerr << line.str();
 }
 
+void write_flows(const std::string& path, const FlowLog& up, const FlowLog& down) {
+  std::ofstream file(path);
+  file << "seconds,direction,protocol,source_port,destination_port,packets,bytes\n"
+       << up.lines("up") << down.lines("down");
+  if (!file.flush()) throw std::runtime_error("cannot write " + path);
+}
+
 int run(const Options& options) {
   sigset_t set = our_signals();
   ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
   // A real link has no neighbours on its processor. Refused to an ordinary user, who gets a later link.
   ::setpriority(PRIO_PROCESS, 0, -20);
-  Tun near(options.near, options.device);
-  Tun far(options.far, options.device);
+  Tun near(options.near, options.device, options.offload);
+  Tun far(options.far, options.device, options.offload);
   Orders orders;
   orders.stop_fd = ::eventfd(0, EFD_CLOEXEC);
   if (orders.stop_fd < 0) throw std::runtime_error("cannot make an eventfd");
   Time begin = clock_now();
   Forwarder up(near, far, Path(options.up, Random(options.seed, 0), begin), options.tick, orders);
   Forwarder down(far, near, Path(options.down, Random(options.seed, 1), begin), options.tick, orders);
+  if (!options.flows.empty()) {
+    up.log_flows(begin, options.interval);
+    down.log_flows(begin, options.interval);
+  }
   std::thread up_thread = start(up);
   std::thread down_thread = start(down);
   std::cout << "ready" << std::endl;
@@ -110,6 +121,7 @@ int run(const Options& options) {
   up_thread.join();
   down_thread.join();
   print_statistics(options, clock_now() - begin, up.statistics(), down.statistics());
+  if (!options.flows.empty()) write_flows(options.flows, *up.flows(), *down.flows());
   return 0;
 }
 

@@ -99,6 +99,15 @@ void declare(CLI::App& app, Options& options) {
          "ms between two looks at packets, like a network card's interrupt moderation (default 0.2)")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--seconds", options.seconds, "end by itself after so long")->check(CLI::NonNegativeNumber);
+  app.add_flag_callback(
+      "--no-offload", [&options] { options.offload = false; },
+      "packets one by one, as from a network card without offloads");
+  app.add_option("--flows", options.flows,
+                 "write to this file at the end what each flow was delivered in each interval, as CSV");
+  app.add_option_function<double>(
+         "--interval", [&options](double length) { options.interval = from_seconds(length); },
+         "seconds, for --flows (default 1)")
+      ->check(CLI::Range(0.001, 1e6));
   add_capacity(app, options);
   add_faults(app, options);
   auto block_udp = [&options](const std::string& direction) { set_block_udp(options, direction); };

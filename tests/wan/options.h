@@ -19,7 +19,10 @@ struct Options {
   std::uint64_t seed = 1;
   Duration tick = microseconds(200);  // time between two looks at busy devices
   std::optional<double> seconds;      // unset: until a signal
-  PathSettings up;                    // near to far
+  bool offload = true;                // trains cross the devices whole, where the kernel can do that
+  std::string flows;                  // file for bytes a flow and interval; empty: none
+  Duration interval = std::chrono::seconds(1);
+  PathSettings up;  // near to far
   PathSettings down;
 };
 

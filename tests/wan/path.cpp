@@ -14,8 +14,6 @@ std::uint64_t mix(std::uint64_t z) {
   return z ^ (z >> 31);
 }
 
-bool is_ipv6(Bytes packet) { return !packet.empty() && packet[0] >> 4 == 6; }
-
 }  // namespace
 
 Random::Random(std::uint64_t seed, std::uint64_t direction) : state_(mix(seed + 1) ^ mix(~direction)) {}
@@ -23,18 +21,6 @@ Random::Random(std::uint64_t seed, std::uint64_t direction) : state_(mix(seed + 
 std::uint64_t Random::next() { return mix(state_ += kGoldenGamma); }
 
 double Random::share() { return static_cast<double>(next() >> 11) * 0x1p-53; }
-
-std::size_t ip_header_size(Bytes packet) {
-  if (packet.empty()) return 0;
-  std::size_t size = is_ipv6(packet) ? 40 : std::size_t{4} * (packet[0] & 15);
-  return std::min(size, packet.size());
-}
-
-bool is_udp(Bytes packet) {
-  constexpr std::uint8_t kUdp = 17;
-  std::size_t protocol_at = is_ipv6(packet) ? 6 : 9;
-  return packet.size() > protocol_at && packet[protocol_at] == kUdp;
-}
 
 Path::Path(const PathSettings& settings, Random random, Time start)
     : settings_(settings),
@@ -45,7 +31,7 @@ Path::Path(const PathSettings& settings, Random random, Time start)
       tokens_(settings.policer ? settings.policer->burst_bytes : 0),
       tokens_at_(start) {}
 
-Fate Path::admit(Time now, Bytes packet, bool cut_by_hand, bool udp_blocked_by_hand) {
+Fate Path::admit(Time now, const PacketShape& packet, bool cut_by_hand, bool udp_blocked_by_hand) {
   Luck luck = draw();
   bool lost = is_lost(luck.loss);
   Fate fate;
@@ -54,7 +40,7 @@ Fate Path::admit(Time now, Bytes packet, bool cut_by_hand, bool udp_blocked_by_h
   fate.duplicated = luck.duplicate < settings_.duplicate;
   fate.reordered = luck.reorder < settings_.reorder;
   fate.due = arrival(luck, fate.reordered);
-  std::size_t payload_bits = 8 * (packet.size() - ip_header_size(packet));
+  std::size_t payload_bits = 8 * (packet.size - packet.ip_header_size);
   if (payload_bits > 0 && luck.corrupt < settings_.corrupt) fate.flipped_bit = luck.bit % payload_bits;
   return fate;
 }
@@ -70,12 +56,13 @@ Path::Luck Path::draw() {
   return luck;
 }
 
-Cause Path::judge(Time now, Bytes packet, bool lost, bool cut_by_hand, bool udp_blocked_by_hand) {
-  if (settings_.mtu && packet.size() > *settings_.mtu) return Cause::kTooBig;
-  if ((settings_.block_udp || udp_blocked_by_hand) && is_udp(packet)) return Cause::kUdpBlocked;
+Cause Path::judge(Time now, const PacketShape& packet, bool lost, bool cut_by_hand,
+                  bool udp_blocked_by_hand) {
+  if (settings_.mtu && packet.size > *settings_.mtu) return Cause::kTooBig;
+  if ((settings_.block_udp || udp_blocked_by_hand) && packet.udp) return Cause::kUdpBlocked;
   if (cut_by_hand || is_cut(now)) return Cause::kCut;
-  if (!police(now, packet.size())) return Cause::kPoliced;
-  if (!enqueue(now, packet.size())) return Cause::kQueueFull;
+  if (!police(now, packet.size)) return Cause::kPoliced;
+  if (!enqueue(now, packet.size)) return Cause::kQueueFull;
   return lost ? Cause::kLost : Cause::kPassed;
 }
 

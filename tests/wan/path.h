@@ -21,6 +21,13 @@ class Random {
   std::uint64_t state_;
 };
 
+// What the link looks at in a packet.
+struct PacketShape {
+  std::size_t size = 0;            // bytes, with the IP header
+  std::size_t ip_header_size = 0;  // options included; at most `size`
+  bool udp = false;
+};
+
 // The first cause that applies, in this order, is the one counted.
 enum class Cause : std::uint8_t { kPassed, kTooBig, kUdpBlocked, kCut, kPoliced, kQueueFull, kLost };
 inline constexpr std::size_t kCauses = 7;
@@ -44,7 +51,7 @@ class Path {
   Path(const PathSettings& settings, Random random, Time start);
 
   // REQUIRES: `now` never goes back.
-  Fate admit(Time now, Bytes packet, bool cut_by_hand, bool udp_blocked_by_hand);
+  Fate admit(Time now, const PacketShape& packet, bool cut_by_hand, bool udp_blocked_by_hand);
 
  private:
   // One packet's luck, drawn before anything else is looked at.
@@ -58,7 +65,7 @@ class Path {
   };
 
   Luck draw();
-  Cause judge(Time now, Bytes packet, bool lost, bool cut_by_hand, bool udp_blocked_by_hand);
+  Cause judge(Time now, const PacketShape& packet, bool lost, bool cut_by_hand, bool udp_blocked_by_hand);
   bool is_lost(double luck);
   bool is_cut(Time now) const;
   bool police(Time now, std::size_t size);
@@ -78,9 +85,5 @@ class Path {
   double tokens_ = 0;  // bytes that the policer lets pass now
   Time tokens_at_;
 };
-
-// The bytes of the IP header, options included; 40 for IPv6. At most the packet's size.
-std::size_t ip_header_size(Bytes packet);
-bool is_udp(Bytes packet);
 
 }  // namespace mcdtp::wan

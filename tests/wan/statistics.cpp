@@ -49,6 +49,10 @@ std::string describe(const std::string& direction, const Statistics& statistics)
   word("delivered_bytes", statistics.delivered_bytes);
   word("refused", statistics.refused);
   word("overruns", statistics.overruns);
+  word("uncut", statistics.uncut);
+  word("reads", statistics.reads);
+  word("writes", statistics.writes);
+  out << ' ' << direction << "_cpu_seconds=" << to_seconds(statistics.cpu_time);
   return out.str().substr(1);
 }
 

@@ -37,6 +37,10 @@ struct Statistics {
   std::uint64_t delivered_bytes = 0;
   std::uint64_t refused = 0;   // due, but the far device was down
   std::uint64_t overruns = 0;  // lost before the link saw them: should be 0
+  std::uint64_t uncut = 0;     // trains dropped because the link cannot cut them: should be 0
+  std::uint64_t reads = 0;     // of packets or trains
+  std::uint64_t writes = 0;    // of packets, or of several joined
+  Duration cpu_time{};         // of this direction's thread, with what the far host's kernel does to receive
   Lateness lateness;
 };
 
