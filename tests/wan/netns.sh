@@ -8,6 +8,7 @@
 #   wan_cc cubic|bbr        TCP congestion control of both hosts
 #   wan_cut, wan_block_udp  cut the link (stop UDP on it); called again they undo that
 #   wan_relink [OPTION...]  another link between the same namespaces; connections live on
+#   WAN_MTU=9000            set before wan_up: the MTU of both devices (default 1500; --mtu is the path's, unannounced)
 #   wan_stats               the last link's statistics line; wan_stat KEY one value of it
 #   wan_down                ends the link, keeps its statistics in $WAN_STATS; may be called twice
 #
