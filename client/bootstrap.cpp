@@ -51,6 +51,7 @@ ExecRequest exec_request(const Options& options, const std::optional<SshConfig>&
   request.memory_bytes = options.memory_bytes;
   request.cc = options.congestion;
   request.pacing = options.pacing;
+  request.coupling = options.coupling;
   request.rate_bps = options.rate_bits_per_second;
   request.server_command = options.server_path.value_or("");
   request.subsystem = options.subsystem;

@@ -163,6 +163,9 @@ Takes the options of ssh, and these:
   -c N                   number of channels, 1 to 64 (default 4); not a number: ssh's cipher
   --port-range LOW-HIGH  the server's ports (default 60000-61000)
   --cc NAME              congestion control: auto, fixed, daimd, none or cubic (default auto)
+  --coupling coupled|none
+                         one congestion control for all channels (default), or
+                         one each
   --rate RATE            bit/s for --cc fixed, which it implies: 80M, 1.5G, 500k
   --pacing even|burst    of --cc fixed: small equal gaps, or all of 50 ms at once
   --memory SIZE          most memory for data under way, from 8M on (default 256M)

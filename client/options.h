@@ -44,7 +44,8 @@ struct Options {
   PortRange ports;                  // --port-range; 1 <= low <= high
   std::string congestion = "auto";  // --cc, one of kCongestionNames
   std::string pacing;               // --pacing, even or burst, only with "fixed"; empty: not given
-  std::optional<std::uint64_t> rate_bits_per_second;      // set exactly with "fixed"; 1,000 to 10^12
+  std::optional<std::uint64_t> rate_bits_per_second;  // set exactly with "fixed"; 1,000 to 10^12
+  Coupling coupling = Coupling::kCoupled;
   std::uint64_t memory_bytes = std::uint64_t{256} << 20;  // 8 MiB to 1 TiB
   BackendChoice backend = BackendChoice::kAuto;
   std::optional<std::string> server_path;  // --server; unset: found by the far host's shell

@@ -89,6 +89,12 @@ Complaint read_pacing(const std::string& value, Options& options) {
   return std::nullopt;
 }
 
+Complaint read_coupling(const std::string& value, Options& options) {
+  if (value != "coupled" && value != "none") return "--coupling " + value + ": there are coupled and none";
+  options.coupling = value == "coupled" ? Coupling::kCoupled : Coupling::kNone;
+  return std::nullopt;
+}
+
 Complaint read_rate(const std::string& value, Options& options) {
   const auto rate = parse_scaled(value, 1000);
   if (!rate || *rate < kMinRate || *rate > kMaxRate) {
@@ -141,6 +147,7 @@ constexpr std::array kOwnOptions = {
     OwnOption{"port-range", ValueRule::kRequired, read_port_range},
     OwnOption{"cc", ValueRule::kRequired, read_congestion},
     OwnOption{"pacing", ValueRule::kRequired, read_pacing},
+    OwnOption{"coupling", ValueRule::kRequired, read_coupling},
     OwnOption{"rate", ValueRule::kRequired, read_rate},
     OwnOption{"memory", ValueRule::kRequired, read_memory},
     OwnOption{"bootstrap", ValueRule::kRequired, read_bootstrap},

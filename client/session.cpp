@@ -87,8 +87,14 @@ SessionConfig ClientSession::session_config() const {
   config.role = Role::kClient;
   config.channels = options_.channels;
   config.memory = options_.memory_bytes;
-  config.congestion = make_congestion(options_.congestion, options_.rate_bits_per_second,
-                                      *find_pacing(options_.pacing), random_number());
+  // Told a rate, channels of their own control send it together.
+  const std::uint64_t shares = options_.coupling == Coupling::kNone ? options_.channels : 1;
+  std::optional<std::uint64_t> rate = options_.rate_bits_per_second;
+  if (rate) rate = std::max<std::uint64_t>(1, *rate / shares);
+  config.congestion = [name = options_.congestion, rate, pacing = *find_pacing(options_.pacing)] {
+    return make_congestion(name, rate, pacing, random_number());
+  };
+  config.coupling = options_.coupling;
   return config;
 }
 

@@ -78,6 +78,13 @@ void add_rest(CLI::App& app, ServerOptions& options, std::string& ports) {
   app.add_option("--cc", options.cc, "Congestion control")->type_name("NAME");
   app.add_option("--pacing", options.pacing, "How --cc fixed spaces what it sends, even or burst")
       ->type_name("NAME");
+  const auto read_coupling = [&options](const std::string& name) {
+    if (name != "coupled" && name != "none") refuse("--coupling " + name + ": there are coupled and none");
+    options.coupling = name == "none" ? Coupling::kNone : Coupling::kCoupled;
+  };
+  app.add_option_function<std::string>("--coupling", read_coupling,
+                                       "One congestion control for all channels, or one each")
+      ->type_name("coupled|none");
   app.add_option("--rate", options.rate_bps, "Bits of payload a second, for --cc fixed")
       ->check(CLI::Range(std::uint64_t{1}, std::numeric_limits<std::uint64_t>::max()));
   app.footer("-- COMMAND, one word, is run by your shell; without it the shell reads from stdin.");

@@ -27,6 +27,7 @@ struct ServerOptions {
   std::string cc = "auto";
   // What find_pacing() knows; "even" and "burst" come with "fixed".
   std::string pacing;
+  Coupling coupling = Coupling::kCoupled;
   // Bits of payload a second, at least 1.
   std::optional<std::uint64_t> rate_bps;
   // `command` is the name of a subsystem, and set.

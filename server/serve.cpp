@@ -131,9 +131,15 @@ SessionConfig Server::session_config(const ServerOptions& options, std::size_t c
   config.role = Role::kServer;
   config.channels = channels;
   config.memory = options.memory_bytes;
-  config.congestion =
-      make_congestion(options.cc, options.rate_bps, *find_pacing(options.pacing), random_number());
-  if (!config.congestion) throw std::runtime_error("--cc " + options.cc + ": no such congestion control");
+  // Told a rate, channels of their own control send it together.
+  const std::uint64_t shares = options.coupling == Coupling::kNone ? channels : 1;
+  std::optional<std::uint64_t> rate = options.rate_bps;
+  if (rate) rate = std::max<std::uint64_t>(1, *rate / shares);
+  config.congestion = [cc = options.cc, rate, pacing = *find_pacing(options.pacing)] {
+    return make_congestion(cc, rate, pacing, random_number());
+  };
+  config.coupling = options.coupling;
+  if (!config.congestion()) throw std::runtime_error("--cc " + options.cc + ": no such congestion control");
   return config;
 }
 

@@ -1,8 +1,9 @@
 #pragma once
 
 #include <deque>
+#include <memory>
 
-#include "common/core/delivery_rate.h"
+#include "common/core/flow.h"
 #include "common/core/loss.h"
 #include "common/core/paths.h"
 #include "common/core/receipts.h"
@@ -71,8 +72,9 @@ class Channel {
   LossDetector loss;
   Paths paths;
   std::size_t datagram_size = kMinDatagramSize;  // bytes of UDP payload
-  DeliveryRate delivery;  // of a stream channel; datagram channels are measured together
-  bool blocked = false;   // its socket or pipe takes nothing now
+  std::shared_ptr<Flow> flow;  // of a datagram channel: what it is sent under, set as it is added
+  DeliveryRate delivery;       // of a stream channel
+  bool blocked = false;        // its socket or pipe takes nothing now
 
  private:
   Time probe_timer() const { return loss.probe_timer(sent, Receipts::kMaxInterval); }

@@ -33,7 +33,7 @@ struct ReportSample {
   std::uint64_t datagram_size = 1200;  // of the channel, of a full packet now
 };
 
-// Decides how fast and how much: the one object for all datagram channels of a session. Knows no packets.
+// Decides how fast and how much, for all datagram channels of a session or for one. Knows no packets.
 class CongestionController {
  public:
   virtual ~CongestionController() = default;

@@ -25,8 +25,9 @@ class Flow {
   DeliverySnapshot on_sent(Time now, std::size_t size, bool counts);
   // The last packet took the last there was to send.
   void on_application_limited();
-  // Bytes in flight, after reports and verdicts have changed them.
-  void set_in_flight(std::uint64_t bytes) { in_flight_ = bytes; }
+  // Bytes in flight are counted anew, after reports and verdicts have changed them.
+  void clear_in_flight() { in_flight_ = 0; }
+  void add_in_flight(std::uint64_t bytes) { in_flight_ += bytes; }
   // Bytes declared lost, and bytes so declared that have arrived after all: before on_arrived() of the same
   // report.
   void on_lost(std::uint64_t bytes) { delivery_.on_lost(bytes); }

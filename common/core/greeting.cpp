@@ -76,6 +76,7 @@ std::vector<std::string> fixed_options(const ExecRequest& r) {
   add("--memory", std::to_string(r.memory_bytes));
   add("--cc", r.cc);
   if (!r.pacing.empty()) add("--pacing", r.pacing);
+  if (r.coupling == Coupling::kNone) add("--coupling", "none");
   if (r.rate_bps) add("--rate", std::to_string(*r.rate_bps));
   if (r.subsystem) words.emplace_back("--subsystem");
   return words;

@@ -25,6 +25,7 @@ struct ExecRequest {
   std::string cc = "auto";
   // How `cc` is to space what it sends. Empty: as it does.
   std::string pacing;
+  Coupling coupling = Coupling::kCoupled;
   // Bits of payload a second.
   std::optional<std::uint64_t> rate_bps;
   // A path, a path from the home directory (~/...), or a name looked for as the default is. Empty: the

@@ -4,6 +4,14 @@
 
 namespace mcdtp {
 
+bool Scheduler::may_carry(const Channel& channel) {
+  if (coupling_ == Coupling::kCoupled) return holds_turn(channel);
+  const auto is_steady = [](const auto& entry) {
+    return entry.second.is_datagram() && entry.second.steady();
+  };
+  return channel.steady() || std::none_of(channels_.begin(), channels_.end(), is_steady);
+}
+
 bool Scheduler::holds_turn(const Channel& channel) {
   const auto holder = channels_.find(turn_);
   const bool lost = holder == channels_.end() || !holder->second.proved() || holder->second.blocked ||

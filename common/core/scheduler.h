@@ -15,18 +15,21 @@ class Scheduler {
   static constexpr std::size_t kRunBytes = 64 * 1024;
 
   // `channels` outlives this object.
-  explicit Scheduler(const Channels& channels) : channels_(channels) {}
+  Scheduler(const Channels& channels, Coupling coupling) : channels_(channels), coupling_(coupling) {}
 
-  bool holds_turn(const Channel& channel);
+  // `channel` may carry data now. With a controller each, channels need no turns.
+  bool may_carry(const Channel& channel);
   // The channel whose turn it is has sent a packet with data.
   void on_sent(std::size_t bytes);
   // Nothing more may be sent for a while: the train is over.
   void on_pause();
 
  private:
+  bool holds_turn(const Channel& channel);
   void pass_turn();
 
   const Channels& channels_;
+  Coupling coupling_;
   ChannelId turn_ = 0;   // the datagram channel whose turn it is
   std::size_t run_ = 0;  // bytes it has carried in this turn
 };

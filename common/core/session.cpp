@@ -19,9 +19,11 @@ Session::Session(Time now, SessionConfig config)
       memory_(std::max(config.memory, kMinMemory)),
       wished_channels_(config.channels),
       streams_(config.role, control_, news_),
-      flow_(now, std::move(config.congestion)),
+      make_congestion_(std::move(config.congestion)),
+      scheduler_(channels_, config.coupling),
       started_(now) {
-  CHECK(wished_channels_ >= 1 && wished_channels_ <= kMaxDatagramChannels);
+  CHECK(wished_channels_ >= 1 && wished_channels_ <= kMaxDatagramChannels && make_congestion_);
+  if (config.coupling == Coupling::kCoupled) common_flow_ = std::make_shared<Flow>(now, make_congestion_());
   streams_.set_memory(memory_);
   if (role_ == Role::kClient)
     control_.push(ExchangeFrame{wished_channels_, std::move(config.ports), memory_});
@@ -47,6 +49,7 @@ void Session::set_datagram_size(ChannelId id, std::size_t bytes) {
 void Session::add_datagram_channel(Time now, ChannelId id, const std::vector<PathId>& candidates) {
   CHECK(id < kMaxDatagramChannels && !find(id));
   Channel& channel = channels_.try_emplace(id, id, true).first->second;
+  channel.flow = common_flow_ ? common_flow_ : std::make_shared<Flow>(now, make_congestion_());
   channel.paths.set_candidates(candidates);
   if (!candidates.empty()) channel.probe_soon(now);
 }
@@ -170,11 +173,14 @@ Time Session::report_timer() const {
 }
 
 Time Session::data_timer() const {
-  const bool waits_for_pacer = proved_datagram_ > 0 && streams_.has_data() && flow_.has_room();
-  const bool all_blocked = std::all_of(channels_.begin(), channels_.end(), [](const auto& entry) {
-    return !entry.second.is_datagram() || !entry.second.proved() || entry.second.blocked;
-  });
-  return waits_for_pacer && !all_blocked ? flow_.ready_at() : kNever;
+  Time next = kNever;
+  if (!streams_.has_data()) return next;
+  for (const auto& [id, channel] : channels_) {
+    const bool waits_for_pacer =
+        channel.is_datagram() && channel.proved() && !channel.blocked && channel.flow->has_room();
+    if (waits_for_pacer) next = std::min(next, channel.flow->ready_at());
+  }
+  return next;
 }
 
 Time Session::next_timeout() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,7 +21,9 @@ struct SessionConfig {
   std::uint64_t channels = 4;             // datagram channels wished (client) or bound (server), 1 to 64
   std::vector<std::uint16_t> ports;       // the client's own, for information
   std::uint64_t memory = kDefaultMemory;  // bytes, at least kMinMemory; both ends take the smaller
-  std::unique_ptr<CongestionController> congestion;
+  // Makes a controller: one for all datagram channels, or one for each.
+  std::function<std::unique_ptr<CongestionController>()> congestion;
+  Coupling coupling = Coupling::kCoupled;
 };
 
 // What the driver has to know, besides what happens to streams.
@@ -166,8 +169,9 @@ class Session {
   std::deque<SessionEvent> events_;
   std::deque<StreamNews> news_;
   Streams streams_;
-  Flow flow_;  // all datagram channels together
-  Scheduler scheduler_{channels_};
+  std::function<std::unique_ptr<CongestionController>()> make_congestion_;
+  std::shared_ptr<Flow> common_flow_;  // of all datagram channels; none where each has its own
+  Scheduler scheduler_;
   std::size_t proved_datagram_ = 0;
   Time started_;
   bool udp_decided_ = false;

@@ -109,7 +109,7 @@ void Session::on_report(Time now, const ReportFrame& report) {
     cover(now, *channel, packet);
   }
   statistics_.spurious_losses += news.covered_late.size();
-  if (channel->is_datagram()) flow_.on_found(sample.found);
+  if (channel->is_datagram()) channel->flow->on_found(sample.found);
   lose(now, *channel, sample);
   if (news.rtt) take_rate(*channel, *channel->sent.find(report.ranges.front().end - 1), sample);
   feed_congestion(now, *channel, sample);
@@ -136,7 +136,7 @@ void Session::lose(Time now, Channel& channel, ReportSample& sample) {
     ++statistics_.packets_lost;
     requeue(packet);
   }
-  flow_.on_lost(sample.lost);
+  channel.flow->on_lost(sample.lost);
 }
 
 void Session::lose_all(Time now, Channel& channel) {
@@ -161,7 +161,7 @@ void Session::requeue(SentPacket& packet) {
 }
 
 void Session::take_rate(Channel& channel, const SentPacket& newest, ReportSample& sample) {
-  if (channel.is_datagram()) return flow_.take_rate(newest, sample);
+  if (channel.is_datagram()) return channel.flow->take_rate(newest, sample);
   channel.on_stream_sample(channel.delivery.on_arrived(newest, *sample.rtt));
 }
 
@@ -172,18 +172,19 @@ void Session::feed_congestion(Time now, const Channel& channel, ReportSample& sa
   sample.smoothed_rtt = channel.loss.rtt().smoothed();
   sample.report_interval = channel.report_interval();
   sample.datagram_size = channel.datagram_size;
-  flow_.on_report(sample);
+  channel.flow->on_report(sample);
 }
 
 void Session::count_in_flight() {
-  std::uint64_t in_flight = 0;
   proved_datagram_ = 0;
+  for (const auto& [id, channel] : channels_) {
+    if (channel.is_datagram()) channel.flow->clear_in_flight();
+  }
   for (const auto& [id, channel] : channels_) {
     if (!channel.is_datagram() || !channel.proved()) continue;
     ++proved_datagram_;
-    in_flight += channel.sent.bytes_outstanding();
+    channel.flow->add_in_flight(channel.sent.bytes_outstanding());
   }
-  flow_.set_in_flight(in_flight);
 }
 
 void Session::on_proved(Time now, Channel& channel) {
@@ -216,7 +217,7 @@ void Session::doubt(Time now, Channel& channel) {
   channel.doubt(now);
   events_.push_back({SessionEventKind::kChannelDoubted, channel.id(), 0, {}});
   count_in_flight();
-  if (proved_datagram_ == 0) flow_.on_silence(now);
+  if (!common_flow_ || proved_datagram_ == 0) channel.flow->on_silence(now);
 }
 
 }  // namespace mcdtp

@@ -73,18 +73,18 @@ void Session::fill_data(Time now, Channel& channel, Packetizer& packet, std::siz
   // Before the data, which leave no room.
   if (channel.floor_due(now)) packet.floor(now, channel);
   packet.data(streams_);
-  if (channel.is_datagram() && !streams_.has_data()) flow_.on_application_limited();
+  if (channel.is_datagram() && !streams_.has_data()) channel.flow->on_application_limited();
 }
 
 bool Session::may_send_data(Time now, Channel& channel, std::size_t room) {
   if (!streams_.has_data()) return false;
   if (!channel.is_datagram()) return proved_datagram_ == 0 && stream_channel_may_send(channel, room);
-  if (!channel.proved() || !flow_.has_room()) return false;
-  if (!flow_.may_send(now)) {
+  if (!channel.proved() || !channel.flow->has_room()) return false;
+  if (!channel.flow->may_send(now)) {
     scheduler_.on_pause();
     return false;
   }
-  return scheduler_.holds_turn(channel);
+  return scheduler_.may_carry(channel);
 }
 
 bool Session::stream_channel_may_send(const Channel& channel, std::size_t room) const {
@@ -102,7 +102,7 @@ OutgoingPacket Session::seal_off(Time now, Channel& channel, Packetizer& packet,
   sent.state = packet.asks() ? SentPacket::State::kOutstanding : SentPacket::State::kSilent;
   sent.cargo = packet.take_cargo();
   sent.snapshot = channel.is_datagram()
-                      ? flow_.on_sent(now, sent.size, packet.asks() && channel.proved())
+                      ? channel.flow->on_sent(now, sent.size, packet.asks() && channel.proved())
                       : channel.delivery.on_sent(now, sent.size, channel.sent.bytes_outstanding());
 
   OutgoingPacket out{packet.size(), channel.sent.next(), kCarriesNewBytes, path};

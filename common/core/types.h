@@ -57,6 +57,9 @@ struct PortRange {
 
 enum class Role : std::uint8_t { kClient, kServer };
 
+// Whether the datagram channels of a session are sent under one congestion controller, or each under its own.
+enum class Coupling : std::uint8_t { kCoupled, kNone };
+
 inline double to_seconds(Duration d) { return std::chrono::duration<double>(d).count(); }
 inline Duration from_seconds(double s) {
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(s));

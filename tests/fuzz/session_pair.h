@@ -41,7 +41,7 @@ inline SessionConfig pair_config(Role role) {
   SessionConfig config;
   config.role = role;
   config.channels = kPairChannels;
-  config.congestion = make_congestion("fixed", 100'000'000);
+  config.congestion = [] { return make_congestion("fixed", 100'000'000); };
   return config;
 }
 

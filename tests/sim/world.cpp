@@ -28,7 +28,10 @@ SessionConfig session_config(Role role, const WorldSettings& settings) {
   config.role = role;
   config.channels = settings.channels;
   config.memory = settings.memory;
-  config.congestion = make_congestion(settings.congestion, settings.fixed_rate_bps, settings.pacing);
+  config.congestion = [name = settings.congestion, rate = settings.fixed_rate_bps, pacing = settings.pacing] {
+    return make_congestion(name, rate, pacing);
+  };
+  config.coupling = settings.coupling;
   return config;
 }
 

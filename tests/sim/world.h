@@ -31,6 +31,7 @@ struct WorldSettings {
   std::string congestion = "auto";
   std::optional<std::uint64_t> fixed_rate_bps;
   Pacing pacing = Pacing::kTrains;
+  Coupling coupling = Coupling::kCoupled;
   std::uint64_t memory = kDefaultMemory;
 };
 

@@ -160,6 +160,7 @@ TEST_P(ExecLine, EveryOptionReachesServer) {
   request.memory_bytes = 1;
   request.cc = "fixed";
   request.pacing = "even";
+  request.coupling = Coupling::kNone;
   request.rate_bps = 80'000'000;
   request.subsystem = true;
   request.command = "sftp";
@@ -170,7 +171,8 @@ TEST_P(ExecLine, EveryOptionReachesServer) {
                                               "1024-65535", "--memory",
                                               "1",          "--cc",
                                               "fixed",      "--pacing",
-                                              "even",       "--rate",
+                                              "even",       "--coupling",
+                                              "none",       "--rate",
                                               "80000000",   "--subsystem",
                                               "--env",      "LANG=de_DE.UTF-8",
                                               "--env",      "GIT_PROTOCOL=version=2:a b\n",

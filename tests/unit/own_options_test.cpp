@@ -48,6 +48,7 @@ TEST(OwnOptions, DefaultsAndValues) {
   EXPECT_EQ(none.ports.low, 60000);
   EXPECT_EQ(none.ports.high, 61000);
   EXPECT_EQ(none.congestion, "auto");
+  EXPECT_EQ(none.coupling, Coupling::kCoupled);
   EXPECT_EQ(none.memory_bytes, 256u << 20);
   EXPECT_EQ(none.backend, BackendChoice::kAuto);
   EXPECT_EQ(none.server_path, std::nullopt);
@@ -65,6 +66,8 @@ TEST(OwnOptions, DefaultsAndValues) {
   EXPECT_EQ(all.command, "id");
   EXPECT_EQ(parse_options(Words{"--rate=500k", "h"}).rate_bits_per_second, 500'000u);
   EXPECT_EQ(parse_options(Words{"--cc=fixed", "--rate=80000", "h"}).rate_bits_per_second, 80'000u);
+  EXPECT_EQ(parse_options(Words{"--coupling", "none", "h"}).coupling, Coupling::kNone);
+  EXPECT_EQ(parse_options(Words{"--coupling=coupled", "h"}).coupling, Coupling::kCoupled);
   EXPECT_EQ(parse_options(Words{"--help"}).action, Action::kHelp);
   EXPECT_EQ(parse_options(Words{"-q", "--version", "-c99"}).action, Action::kVersion);
   EXPECT_NE(help_text().find("--port-range"), std::string::npos);
@@ -115,6 +118,8 @@ TEST(OwnOptions, Refuses) {
       {"--cc=", "host"},
       {"--pacing=", "--rate=1M", "host"},
       {"--pacing=Even", "--rate=1M", "host"},
+      {"--coupling=both", "host"},
+      {"--coupling"},
       {"--rate=", "host"},
       {"--rate=M", "host"},
       {"--rate=-5", "host"},

@@ -115,7 +115,7 @@ std::unique_ptr<Session> new_session(Role role) {
   SessionConfig config;
   config.role = role;
   config.channels = 2;
-  config.congestion = make_congestion("auto", std::nullopt);
+  config.congestion = [] { return make_congestion("auto", std::nullopt); };
   auto session = std::make_unique<Session>(Time{}, std::move(config));
   session->add_stream_channel(Time{}, kSshChannel);
   return session;

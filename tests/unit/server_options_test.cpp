@@ -33,6 +33,7 @@ TEST(ServerOptions, ByHandAllHaveDefaults) {
   EXPECT_EQ(options.ports, (PortRange{60000, 61000}));
   EXPECT_EQ(options.memory_bytes, 268435456U);
   EXPECT_EQ(options.cc, "auto");
+  EXPECT_EQ(options.coupling, Coupling::kCoupled);
   EXPECT_EQ(options.rate_bps, std::nullopt);
   EXPECT_FALSE(options.subsystem);
   EXPECT_EQ(options.command, std::nullopt);
@@ -95,6 +96,8 @@ TEST(ServerOptions, WhatIsIncompleteIsRefused) {
   EXPECT_EQ(refusal({"--", "a", "b"}), "read the options: exactly one word, the command, stands after --");
   EXPECT_NE(refusal({"--"}), "");
   EXPECT_EQ(refusal({"--subsystem"}), "read the options: --subsystem needs its name after --");
+  EXPECT_EQ(parse({"--coupling", "none"}).coupling, Coupling::kNone);
+  EXPECT_EQ(refusal({"--coupling", "both"}), "read the options: --coupling both: there are coupled and none");
   EXPECT_EQ(refusal({"--cc", "fixed"}), "read the options: --cc fixed needs --rate");
   EXPECT_EQ(refusal({"--cc", "fixed", "--rate", "5", "--pacing", "odd"}),
             "read the options: --pacing: there are even and burst");
