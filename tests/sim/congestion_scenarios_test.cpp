@@ -2,45 +2,13 @@
 
 #include <iomanip>
 
-#include "tests/sim/world.h"
+#include "tests/sim/measure.h"
 
 // What `auto` makes of links of all kinds, told nothing: shares of the link's own limit, in virtual time.
 namespace mcdtp::sim {
 namespace {
 
 constexpr double kMegabyte = 1e6;
-
-struct Path {
-  double mbps;
-  double delay_ms;   // one way
-  double loss = 0;   // each way
-  double queue = 1;  // in rate x RTT, at least 64 KiB
-  unsigned channels = 8;
-  double police_mbps = 0;
-};
-
-LinkSettings link_of(const Path& path) {
-  LinkSettings link;
-  link.rate_bps = path.mbps * 1e6;
-  link.delay = from_seconds(path.delay_ms / 1e3);
-  link.loss = path.loss;
-  link.police_bps = path.police_mbps * 1e6;
-  const double product = link.rate_bps / 8 * 2 * to_seconds(link.delay);
-  link.queue_bytes = std::max<std::uint64_t>(64 * 1024, static_cast<std::uint64_t>(path.queue * product));
-  return link;
-}
-
-WorldSettings world_of(const Path& path) {
-  WorldSettings settings;
-  settings.up = settings.down = link_of(path);
-  settings.channels = path.channels;
-  return settings;
-}
-
-double limit_of(const Path& path) {
-  const double policed = path.police_mbps > 0 ? path.police_mbps / path.mbps : 1;
-  return World::limit(link_of(path)) * std::min(1.0, policed);
-}
 
 // Packets sent beyond those that a transfer of `size` bytes needs on this link, as a share of these.
 double excess(World& world, const Path& path, double size) {

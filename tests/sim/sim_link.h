@@ -54,6 +54,9 @@ class Link {
     return arrivals;
   }
 
+  // How long a packet that came now would wait.
+  Duration backlog(Time now) const { return std::max(free_at_, now) - now; }
+
   LinkSettings settings;
   std::uint64_t offered = 0;
   std::uint64_t dropped = 0;

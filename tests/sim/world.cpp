@@ -23,6 +23,11 @@ std::array<std::uint8_t, 32> fixed_secret() {
   return secret;
 }
 
+std::shared_ptr<Link> shared(const std::shared_ptr<Link>& given, const LinkSettings& settings,
+                             unsigned salt) {
+  return given ? given : std::make_shared<Link>(settings, scenario_seed() + salt);
+}
+
 SessionConfig session_config(Role role, const WorldSettings& settings) {
   SessionConfig config;
   config.role = role;
@@ -40,7 +45,11 @@ SessionConfig session_config(Role role, const WorldSettings& settings) {
 std::uint64_t scenario_seed() {
   const char* given = std::getenv("MCDTP_SIM_SEED");
   const std::uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : 1;
-  std::cout << "MCDTP_SIM_SEED=" << seed << "\n";
+  static const bool told = [seed] {
+    std::cout << "MCDTP_SIM_SEED=" << seed << "\n";
+    return true;
+  }();
+  static_cast<void>(told);
   return seed;
 }
 
@@ -74,6 +83,11 @@ void Host::wake_soon() {
 void Host::write(StreamId id, std::uint64_t size) {
   writing_[id].left += size;
   wake_soon();
+}
+
+void Host::finish_early(StreamId id) {
+  writing_[id].left = 0;
+  finish(id);
 }
 
 void Host::finish(StreamId id) {
@@ -247,8 +261,8 @@ bool Host::send_on(ChannelId id) {
 World::World(WorldSettings settings)
     : settings_(std::move(settings)),
       keys_(fixed_secret(), Cipher::kAes128Gcm),
-      shared_up_(settings_.up, scenario_seed()),
-      shared_down_(settings_.down, scenario_seed() + 1000),
+      shared_up_(shared(settings_.shared_up, settings_.up, 0)),
+      shared_down_(shared(settings_.shared_down, settings_.down, 1000)),
       client(*this, Role::kClient, settings_, keys_),
       server(*this, Role::kServer, settings_, keys_) {
   for (const auto& [id, link] : settings_.own_up) own_up_.emplace(id, Link(link, 2000 + id));
@@ -266,12 +280,12 @@ double World::limit(const LinkSettings& link) {
 
 Link& World::up(ChannelId channel) {
   const auto it = own_up_.find(channel);
-  return it == own_up_.end() ? shared_up_ : it->second;
+  return it == own_up_.end() ? *shared_up_ : it->second;
 }
 
 Link& World::down(ChannelId channel) {
   const auto it = own_down_.find(channel);
-  return it == own_down_.end() ? shared_down_ : it->second;
+  return it == own_down_.end() ? *shared_down_ : it->second;
 }
 
 Link& World::link(Role from, ChannelId channel) {
@@ -279,45 +293,65 @@ Link& World::link(Role from, ChannelId channel) {
 }
 
 void World::each_up(const std::function<void(LinkSettings&)>& change) {
-  change(shared_up_.settings);
+  change(shared_up_->settings);
   for (auto& [id, link] : own_up_) change(link.settings);
 }
 
 void World::each_down(const std::function<void(LinkSettings&)>& change) {
-  change(shared_down_.settings);
+  change(shared_down_->settings);
   for (auto& [id, link] : own_down_) change(link.settings);
 }
 
 void World::schedule(Time when, std::function<void()> action) {
-  events_.push({when, order_++, std::move(action)});
+  events_.push_back({when, order_++, std::move(action)});
+  std::push_heap(events_.begin(), events_.end(), std::greater<>());
 }
 
 void World::at(Duration when, std::function<void()> action) { schedule(Time(when), std::move(action)); }
 
+Time World::next() const {
+  const Time timer = std::min(client.next_wake(), server.next_wake());
+  return std::max(now_, std::min(timer, events_.empty() ? kNever : events_.front().at));
+}
+
+bool World::step() {
+  const Time when = next();
+  if (when > now_) wakes_at_once_ = 0;
+  now_ = when;
+  if (!events_.empty() && events_.front().at <= now_) {
+    std::pop_heap(events_.begin(), events_.end(), std::greater<>());
+    const auto action = std::move(events_.back().action);
+    events_.pop_back();
+    action();
+    return true;
+  }
+  if (++wakes_at_once_ > kMostWakesAtOnce) {
+    ADD_FAILURE() << "a timer is due and does nothing at " << seconds_passed() << " s";
+    return false;
+  }
+  (client.next_wake() <= server.next_wake() ? client : server).wake();
+  return true;
+}
+
 bool World::run_until(const std::function<bool()>& done, Duration limit) {
   const Time end = Time(limit);
   while (!done()) {
-    const Time timer = std::min(client.next_wake(), server.next_wake());
-    const Time next = std::min(timer, events_.empty() ? kNever : events_.top().at);
-    if (next > end) {
+    if (next() > end) {
       now_ = end;
       return done();
     }
-    if (next > now_) wakes_at_once_ = 0;
-    now_ = std::max(now_, next);
-    if (!events_.empty() && events_.top().at <= now_) {
-      const auto action = events_.top().action;
-      events_.pop();
-      action();
-    } else {
-      if (++wakes_at_once_ > kMostWakesAtOnce) {
-        ADD_FAILURE() << "a timer is due and does nothing at " << seconds_passed() << " s";
-        return false;
-      }
-      (client.next_wake() <= server.next_wake() ? client : server).wake();
-    }
+    if (!step()) return false;
   }
   return true;
+}
+
+void run_together(const std::vector<World*>& worlds, Duration limit) {
+  while (true) {
+    World* first = *std::min_element(worlds.begin(), worlds.end(),
+                                     [](const World* a, const World* b) { return a->next() < b->next(); });
+    if (first->next() > Time(limit) || !first->step()) break;
+  }
+  for (World* world : worlds) world->pass_time(Time(limit));
 }
 
 // The server's datagrams reach only the address that the client has now.
@@ -329,8 +363,9 @@ void World::carry_datagram(Role from, ChannelId channel, PathId path, std::vecto
     if (arrival.corrupt) copy[copy.size() / 2] ^= 1;
     // A client knows its server by the path it probed.
     const PathId source = from == Role::kServer ? 0 : path;
-    schedule(arrival.at,
-             [&to, channel, source, copy = std::move(copy)] { to.receive_datagram(channel, source, copy); });
+    schedule(arrival.at + settings_.access_delay, [&to, channel, source, copy = std::move(copy)]() mutable {
+      to.receive_datagram(channel, source, std::move(copy));
+    });
   }
 }
 

@@ -4,7 +4,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <queue>
 #include <set>
 #include <string>
 #include <tuple>
@@ -33,6 +32,10 @@ struct WorldSettings {
   Pacing pacing = Pacing::kTrains;
   Coupling coupling = Coupling::kCoupled;
   std::uint64_t memory = kDefaultMemory;
+  // Links of another world, crossed instead of `up` and `down`: see run_together().
+  std::shared_ptr<Link> shared_up;
+  std::shared_ptr<Link> shared_down;
+  Duration access_delay{};  // of this world alone, each way, before the link
 };
 
 class World;
@@ -46,6 +49,8 @@ class Host {
   void write(StreamId id, std::uint64_t size);
   // Ends it after them.
   void finish(StreamId id);
+  // Ends it with what has been written so far.
+  void finish_early(StreamId id);
   void send(StreamId id, std::uint64_t size) {
     write(id, size);
     finish(id);
@@ -128,6 +133,10 @@ class World {
   // time pass: a timer that is due and does nothing.
   bool run_until(const std::function<bool()>& done, Duration limit);
   void at(Duration when, std::function<void()> action);
+  // When the next thing happens, and lets it happen. False: the sessions do not let time pass.
+  Time next() const;
+  bool step();
+  void pass_time(Time until) { now_ = std::max(now_, until); }
   Time now() const { return now_; }
   double seconds_passed() const { return to_seconds(now_.time_since_epoch()); }
 
@@ -176,10 +185,10 @@ class World {
   SessionKeys keys_;
   Time now_{};
   std::uint64_t order_ = 0;
-  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  std::vector<Event> events_;   // a heap, the next in front
   unsigned wakes_at_once_ = 0;  // timers run since time last passed
-  Link shared_up_;
-  Link shared_down_;
+  std::shared_ptr<Link> shared_up_;
+  std::shared_ptr<Link> shared_down_;
   std::map<ChannelId, Link> own_up_;
   std::map<ChannelId, Link> own_down_;
   std::map<std::pair<Role, ChannelId>, Pipe> pipes_;
@@ -189,5 +198,8 @@ class World {
   Host client;
   Host server;
 };
+
+// Several worlds whose links are the same objects, until `limit`.
+void run_together(const std::vector<World*>& worlds, Duration limit);
 
 }  // namespace mcdtp::sim

@@ -1,0 +1,51 @@
+#pragma once
+
+#include "tests/sim/world.h"
+
+namespace mcdtp::sim {
+
+// One link and how it is used; the same each way.
+struct Path {
+  double mbps = 100;
+  double delay_ms = 25;  // one way
+  double loss = 0;       // each way
+  double queue = 1;      // in rate x RTT, at least 64 KiB
+  unsigned channels = 8;
+  double police_mbps = 0;
+  double loss_burst = 1;  // mean length of a run of losses
+  double jitter_ms = 0;
+  std::uint64_t memory = kDefaultMemory;
+};
+
+LinkSettings link_of(const Path& path);
+WorldSettings world_of(const Path& path);
+// Payload in bytes/s that the path carries at most.
+double limit_of(const Path& path);
+
+// What one stream up made of the path.
+struct Measured {
+  double whole = 0;     // share of the limit in `duration`, the start included
+  double later = 0;     // ... after max(2 s, 16 RTT)
+  double excess = 0;    // bytes sent beyond those that the transfer needs on this link, as a share of these
+  double queue = 0;     // mean share of the link's queue in use, after the start
+  bool intact = false;  // all bytes came, as they were sent
+};
+// Sends without end for `duration`, then ends the stream and waits until all of it has come.
+Measured measure(const Path& path, Duration duration, const std::string& congestion = "auto");
+
+// One session among several that cross the same link.
+struct Rival {
+  std::string congestion = "auto";
+  double access_ms = 0;  // one way, before the link, its own
+  Duration begins{};
+};
+struct Shares {
+  std::vector<double> of;  // of each rival, share of the link's limit
+  double queue = 0;        // mean share of the link's queue in use
+  // Jain's index: 1 when all have the same, 1/n when one has all.
+  double fairness() const;
+};
+// What each got between `from` and `until`.
+Shares share_link(const Path& path, const std::vector<Rival>& rivals, Duration from, Duration until);
+
+}  // namespace mcdtp::sim
