@@ -23,6 +23,8 @@ struct ReportSample {
   std::uint64_t in_flight = 0;       // after all of it
   std::uint64_t sent = 0;            // ever, until now
   std::uint64_t newest_covered = 0;  // `sent` up to the newest packet covered: ends a round; 0: none
+  Time newest_sent_at{};             // of that packet
+  Time newest_arrived_at{};          // ... by our clock, the report's way back included
   std::uint64_t newest_lost = 0;     // `sent` up to the newest packet declared lost: tells episodes; 0: none
   double rate = 0;                   // bytes/s that the path took of late, lost or not; 0: no sample
   double rate_loss = 0;              // share of what `rate` counts that was lost, 0 to 1

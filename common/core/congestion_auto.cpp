@@ -1,7 +1,7 @@
 #include "common/core/congestion_auto.h"
 
 #include <algorithm>
-#include <utility>
+#include <cmath>
 
 namespace mcdtp {
 namespace {
@@ -9,25 +9,42 @@ namespace {
 // A rate is known a round trip late and is a mean over one: a pace of g x rate grows by e^a a round trip,
 // where a = g (e^-a - e^-2a): 2.6 for g = 4. The window holds back what overshoots.
 constexpr double kStartupGain = 4;
+constexpr double kStartupWindowGain = 2.77;
 constexpr double kStartupGrowth = 1.25;
 constexpr int kFlatRounds = 3;
 constexpr double kManyLost = 20 * 1200;  // bytes: fewer may be chance
 constexpr double kDrainGain = 0.5;
 constexpr int kMaxDrainRounds = 4;
-// A little more than the first stake, so that what queue is left shrinks from cycle to cycle.
-constexpr double kDownGain = 0.7;
-constexpr int kLevelRounds = 6;
+constexpr double kDownGain = 0.75;
+constexpr int kLevelRounds = 15;
+constexpr Duration kMinLevel = seconds(1);
 constexpr double kWindowGain = 2;
-constexpr double kStartupWindowGain = 2.77;
-// A queue is what makes the RTT longer by more than this share of it, and by more than the hosts could.
-constexpr int kQueueShare = 16;
 
-constexpr double kMinRate = kMinWindow;  // bytes/s
-constexpr double kMaxRate = 1e11;        // bytes/s
-constexpr Duration kUnknownRtt = milliseconds(100);
-constexpr Duration kMinQueue = milliseconds(2);
-constexpr double kQuietMemory = 1.2e6;  // bytes of quiet packets that p0 rests on
-constexpr double kStaysBelow = 0.97;
+constexpr double kAnswer = 0.25;
+constexpr double kTargetAtOne = 15;      // s at 1 byte/s: 13 ms at 10 Mbit/s, 4.2 ms at 100, 1.3 ms at 1,000
+constexpr double kMinTarget = 0.0005;    // s: what hosts add without any queue
+constexpr double kMaxTargetShare = 0.7;  // of the RTT, but at least ...
+constexpr double kShortRttTarget = 0.002;  // s
+constexpr double kSmall = 0.85;            // of the target: a queue for who sends less than its share
+constexpr int kSmallRounds = 3;
+constexpr double kBoost = 0.7;
+constexpr double kFirstStake = 0.04;
+constexpr double kStakeGrowth = 3;
+constexpr double kPays = 0.8;
+constexpr int kStepRounds = 4;
+
+constexpr double kCrowded = 1.6;      // times the target ...
+constexpr double kHostDelay = 0.001;  // s, and so much
+constexpr int kContestedRounds = 12;
+constexpr double kLongQueue = 0.8;  // of the longest of late
+constexpr double kEmpty = 0.1;      // of the longest of late
+constexpr int kTrialRounds = 3;
+constexpr int kMaxTrialRounds = 12;
+constexpr double kOwnQueueFalls = 0.15;  // of the RTT each round of a trial
+
+constexpr double kLeastRate = 1;      // bytes/s
+constexpr double kMaxRate = 1e11;     // bytes/s
+constexpr double kFullSample = 72e3;  // bytes
 constexpr double kBreakerLoss = 0.3;
 constexpr int kBreakerRounds = 3;
 
@@ -36,163 +53,205 @@ constexpr int kBreakerRounds = 3;
 // ---- what it decides ----
 
 double CongestionAuto::pacing_rate() const {
-  const bool knows_nothing = phase_ == Phase::kStartup && rounds_ < 2;
-  return std::max({kMinRate, gain() * rate(), knows_nothing ? initial_rate() : 0.0});
+  return std::max(static_cast<double>(kMinWindow) / std::max(queue_.rtt_seconds(), 0.001), wanted_rate());
+}
+
+double CongestionAuto::wanted_rate() const {
+  switch (phase_) {
+    case Phase::kStartup: return std::max(kStartupGain * rate_, rounds_ < 2 ? initial_rate() : 0.0);
+    case Phase::kDrain: return kDrainGain * rate_;
+    case Phase::kDown: return kDownGain * rate_;
+    case Phase::kLevel: break;
+  }
+  return tcp_ ? tcp_->pacing_rate() : pace_;
+}
+
+std::uint64_t CongestionAuto::window() const {
+  if (tcp_ && phase_ == Phase::kLevel) return tcp_->window();
+  const bool starts = phase_ == Phase::kStartup;
+  const double rate = starts ? rate_ : std::max(rate_, pace_);
+  const double bytes = (starts ? kStartupWindowGain : kWindowGain) * rate * round_seconds();
+  return std::max(starts ? kInitialWindow : kMinWindow, static_cast<std::uint64_t>(bytes));
 }
 
 // The initial window in half a round trip: a faster train could queue, and a queue ends the start-up.
 double CongestionAuto::initial_rate() const {
-  const Duration round_trip =
-      min_rtt() == kNone ? kUnknownRtt : std::max<Duration>(min_rtt(), milliseconds(1));
-  return 2 * static_cast<double>(kInitialWindow) / to_seconds(round_trip);
+  return 2 * static_cast<double>(kInitialWindow) / std::max(queue_.rtt_seconds(), 0.001);
 }
 
-std::uint64_t CongestionAuto::window() const {
-  const double bytes =
-      (phase_ == Phase::kStartup ? kStartupWindowGain : kWindowGain) * rate() * round_seconds();
-  return std::max(phase_ == Phase::kStartup ? kInitialWindow : kMinWindow, static_cast<std::uint64_t>(bytes));
+double CongestionAuto::round_seconds() const { return queue_.rtt_seconds() + to_seconds(report_interval_); }
+
+// How long a queue may be for who sends at `rate`, in seconds of waiting.
+double CongestionAuto::fair_queue(double rate) const {
+  const double most = std::max(kMaxTargetShare * queue_.rtt_seconds(), kShortRttTarget);
+  return std::clamp(kTargetAtOne / std::sqrt(std::max(rate, kLeastRate)), kMinTarget, most);
 }
 
-double CongestionAuto::gain() const {
-  switch (phase_) {
-    case Phase::kStartup: return kStartupGain;
-    case Phase::kDrain: return kDrainGain;
-    case Phase::kUp: return 1 + stake_;
-    case Phase::kDown: return kDownGain;
-    case Phase::kLevel: break;
-  }
-  return 1;
-}
-
-double CongestionAuto::rate() const { return *std::max_element(rates_.begin(), rates_.end()); }
-
-double CongestionAuto::path_loss() const {
-  const double total = quiet_covered_ + quiet_lost_;
-  return total > 0 ? std::min(kMaxPathLoss, quiet_lost_ / total) : 0;
-}
-
-double CongestionAuto::rate_of(const ReportSample& sample) const {
-  const double kept = std::min(1.0, (1 - sample.rate_loss) / (1 - path_loss() - kLossMargin));
-  return std::min(kMaxRate, sample.rate * kept);
-}
-
-double CongestionAuto::round_seconds() const {
-  return to_seconds((min_rtt() == kNone ? kUnknownRtt : min_rtt()) + report_interval_);
-}
-
-bool CongestionAuto::is_queue(Duration rtt) const {
-  return rtt != kNone && rtt - min_rtt() > std::max<Duration>(min_rtt() / kQueueShare, kMinQueue);
-}
-
-// A train of probes queues for a moment: what lasts no longer than half the wait for a report is none.
-bool CongestionAuto::queue_lasts(Time now) const {
-  return queue_since_ && now - *queue_since_ >= report_interval_ / 2;
-}
+bool CongestionAuto::is_queued() const { return queue_.round() > fair_queue(rate_) / 2; }
 
 // ---- what it learns ----
 
 void CongestionAuto::on_report(const ReportSample& sample) {
   report_interval_ = sample.report_interval;
-  if (sample.rtt) note_rtt(sample.now, *sample.rtt);
-  note_quiet(sample);
-  round_.covered += static_cast<double>(sample.covered);
-  round_.lost =
-      std::max(0.0, round_.lost + static_cast<double>(sample.lost) - static_cast<double>(sample.found));
-  const double taken = rate_of(sample);
-  if (taken > 0 && (!sample.application_limited || taken > rate())) {
-    round_.limited = false;
-    round_.rate = std::max(round_.rate, taken);
-    double& kept = rates_[rounds_ % kRateRounds];
-    kept = std::max(kept, taken);
-  }
-  if (phase_ == Phase::kStartup && queue_lasts(sample.now)) enter(Phase::kDrain);
-  const bool drained = static_cast<double>(sample.in_flight) <= rate() * round_seconds();
-  if (phase_ == Phase::kDrain && drained) end_drain();
+  if (sample.rtt) queue_.on_rtt(sample.now, *sample.rtt);
+  loss_.on_report(sample);
+  note_rate(sample);
+  if (tcp_ && phase_ == Phase::kLevel) follow_tcp(sample);
+  const bool grows = phase_ == Phase::kStartup || (phase_ == Phase::kLevel && stake_ > kFirstStake);
+  if (grows && queue_.has_grown_for(sample.now, report_interval_ / 2)) enter(sample.now, Phase::kDrain);
+  const bool drained = static_cast<double>(sample.in_flight) <= rate_ * round_seconds();
+  if (phase_ == Phase::kDrain && drained) enter(sample.now, Phase::kLevel);
   if (sample.newest_covered >= round_ends_at_) end_round(sample);
 }
 
-void CongestionAuto::note_rtt(Time now, Duration rtt) {
-  if (now - half_life_began_ > kMinRttLife / 2) {
-    min_rtt_ = {kNone, min_rtt_[0]};
-    half_life_began_ = now;
-  }
-  min_rtt_[0] = std::min(min_rtt_[0], rtt);
-  round_.rtt = std::min(round_.rtt, rtt);
-  if (!is_queue(rtt)) {
-    queue_since_.reset();
-  } else if (!queue_since_) {
-    queue_since_ = now;
-  }
+// In start-up each sample counts at once; later the round does.
+void CongestionAuto::note_rate(const ReportSample& sample) {
+  round_.covered += static_cast<double>(sample.covered);
+  round_.lost += static_cast<double>(sample.lost) - static_cast<double>(sample.found);
+  round_.lost = std::max(0.0, round_.lost);
+  if (sample.rate <= 0) return;
+  const double taken = std::min(kMaxRate, sample.rate * loss_.kept_share(sample.rate_loss));
+  round_.partly_limited = round_.partly_limited || sample.application_limited;
+  if (sample.application_limited && taken <= rate_) return;
+  round_.limited = false;
+  if (phase_ == Phase::kStartup) rate_ = std::max(rate_, taken);
 }
 
-void CongestionAuto::note_quiet(const ReportSample& sample) {
-  if (sample.quiet_covered + sample.quiet_lost + sample.quiet_found == 0) return;
-  quiet_covered_ += static_cast<double>(sample.quiet_covered);
-  quiet_lost_ += static_cast<double>(sample.quiet_lost) - static_cast<double>(sample.quiet_found);
-  quiet_lost_ = std::max(0.0, quiet_lost_);
-  const double fade = std::min(1.0, kQuietMemory / std::max(1.0, quiet_covered_ + quiet_lost_));
-  quiet_covered_ *= fade;
-  quiet_lost_ *= fade;
+// What the path loses by itself is none of TCP's business.
+void CongestionAuto::follow_tcp(const ReportSample& sample) {
+  ReportSample seen = sample;
+  const bool is_full = queue_.round() > kLongQueue * queue_.longest();
+  if (!is_full && round_.loss() < loss_.own() + PathLoss::kMargin) seen.newest_lost = 0;
+  tcp_->on_report(seen);
 }
 
 void CongestionAuto::end_round(const ReportSample& sample) {
   round_ends_at_ = sample.sent + 1;
-  const bool queue_stands = is_queue(round_.rtt);
-  loss_ += (round_.loss() - loss_) / 4;
   trip_breaker();
   if (!round_.limited) {
-    const bool congested = loss_ > path_loss() + kLossMargin && round_.rate < kStaysBelow * rate();
-    if (phase_ != Phase::kStartup && (queue_stands || congested)) forget_older();
-    choose_phase(queue_stands, round_.rate);
-    rates_[++rounds_ % kRateRounds] = 0;
+    ++rounds_;
+    ++rounds_in_phase_;
+    if (phase_ != Phase::kStartup) learn_rate(rate_of_round(sample));
+    loss_.on_round(round_.covered, round_.lost);
+    if (sample.now - while_began_ > QueueDelay::kLife / 2) {
+      peak_rate_ = {0, peak_rate_[0]};
+      while_began_ = sample.now;
+    }
+    judge_contest();
+    choose_phase(sample.now);
   }
+  sent_before_ = sample.newest_sent_at;
+  arrived_before_ = sample.newest_arrived_at;
+  queue_.end_round();
   round_ = {};
 }
 
-void CongestionAuto::choose_phase(bool queue_stands, double rate_now) {
-  ++rounds_in_phase_;
-  switch (phase_) {
-    case Phase::kStartup: return judge_startup(rate_now);
-    case Phase::kDrain: return rounds_in_phase_ >= kMaxDrainRounds ? end_drain() : void();
-    case Phase::kUp: return enter(Phase::kDown);
-    case Phase::kDown: return judge_probe(queue_stands);
-    case Phase::kLevel: break;
-  }
-  if (rounds_in_phase_ >= kLevelRounds) {
-    full_rate_ = rate();
-    return enter(Phase::kUp);
-  }
-  if (queue_stands && !std::exchange(drained_, true)) enter(Phase::kDown);
+// What the round says of the path, in bytes/s.
+double CongestionAuto::rate_of_round(const ReportSample& sample) const {
+  const Duration arrival = std::max<Duration>(sample.newest_arrived_at - arrived_before_, milliseconds(1));
+  // Out of a queue comes what the path can do, however it was sent.
+  const Duration span = is_queued() ? arrival : std::max(arrival, sample.newest_sent_at - sent_before_);
+  return std::min(kMaxRate, round_.covered / to_seconds(span) / (1 - loss_.own()));
 }
 
-void CongestionAuto::judge_startup(double rate_now) {
-  if (rate_now >= full_rate_ * kStartupGrowth) {
-    full_rate_ = rate_now;
+void CongestionAuto::learn_rate(double seen) {
+  // A round of few packets says little: chance takes more or fewer of them.
+  const double weight = std::min(1.0, (round_.covered + round_.lost) / kFullSample);
+  const double smooth = rate_ + weight * (seen - rate_);
+  rate_ = is_queued() && !round_.partly_limited ? smooth : std::max(rate_, smooth);
+  // Loss without a queue: a policer, or a queue too short to be seen.
+  if (phase_ != Phase::kLevel || is_queued() || !loss_.is_congested()) return;
+  rate_ *= loss_.kept_share(loss_.recent());
+  loss_.on_cut();
+}
+
+// ---- phases ----
+
+void CongestionAuto::choose_phase(Time now) {
+  switch (phase_) {
+    case Phase::kStartup: return judge_startup(now);
+    case Phase::kDrain: return rounds_in_phase_ >= kMaxDrainRounds ? enter(now, Phase::kLevel) : void();
+    case Phase::kDown: return trial_goes_on() ? void() : enter(now, Phase::kLevel);
+    case Phase::kLevel: break;
+  }
+  if (!tcp_) set_pace();
+  if (is_time_for_down(now)) enter(now, Phase::kDown);
+}
+
+// Not by rounds alone: who has short ones would make room for the others all the time. Where kDown only shortens the
+// queue it costs nothing, and little is known of p0 yet, it comes sooner.
+bool CongestionAuto::is_time_for_down(Time now) const {
+  const bool is_free = is_queued() && queue_.round() > (1 - kDownGain) * queue_.rtt_seconds();
+  if (is_free && !tcp_ && loss_.own_is_vague()) return rounds_in_phase_ >= kLevelRounds / 3;
+  return rounds_in_phase_ >= kLevelRounds && now - phase_began_ >= kMinLevel;
+}
+
+void CongestionAuto::judge_startup(Time now) {
+  if (rate_ >= full_rate_ * kStartupGrowth) {
+    full_rate_ = rate_;
     flat_rounds_ = 0;
     return;
   }
-  const bool overflows = round_.lost > kManyLost && round_.loss() > loss_ + 0.1;
-  if (++flat_rounds_ >= kFlatRounds || overflows) enter(Phase::kDrain);
+  const bool overflows = round_.lost > kManyLost && round_.loss() > loss_.recent() + 0.1;
+  if (++flat_rounds_ >= kFlatRounds || overflows) enter(now, Phase::kDrain);
 }
 
-// The first probe comes soon: a train of its own may have ended the start-up before its time.
-void CongestionAuto::end_drain() {
-  enter(Phase::kLevel);
-  rounds_in_phase_ = kLevelRounds - 2;
+void CongestionAuto::set_pace() {
+  if (!is_queued()) return grow_pace();
+  const double target = fair_queue(rate_), queue = queue_.round();
+  stake_ = 0;
+  pace_ = rate_ * (1 + kAnswer * std::max(-1.0, (target - queue) / (queue_.rtt_seconds() + queue)));
+  small_rounds_ = queue < kSmall * target ? small_rounds_ + 1 : 0;
+  if (small_rounds_ < kSmallRounds) return;
+  small_rounds_ = 0;
+  pace_ = rate_ * (1 + kBoost * (1 - queue / target));
 }
 
-// The rates seen while kDown was sent are those of kUp.
-void CongestionAuto::judge_probe(bool queue_stands) {
-  const bool paid = !queue_stands && full_rate_ > 0 && rate() > full_rate_ * (1 + stake_ / 2);
-  stake_ = paid ? std::min(2 * stake_, kStartupGain - 1) : kFirstStake;
-  full_rate_ = rate();
-  enter(paid ? Phase::kUp : Phase::kLevel);
+// A step that paid is followed by a larger one; one that did not by a small one.
+void CongestionAuto::grow_pace() {
+  const bool pays = stake_ > 0 && rate_ >= step_rate_ * (1 + kPays * stake_);
+  if (pays || stake_ == 0 || ++step_rounds_ >= kStepRounds) {
+    stake_ = pays ? std::min(1.0, stake_ * kStakeGrowth) : kFirstStake;
+    step_rate_ = rate_;
+    step_rounds_ = 0;
+  }
+  pace_ = step_rate_ * (1 + stake_);
 }
 
-void CongestionAuto::enter(Phase phase) {
-  if (phase == Phase::kUp) drained_ = false;
+void CongestionAuto::enter(Time now, Phase phase) {
   phase_ = phase;
+  phase_began_ = now;
   rounds_in_phase_ = 0;
+  stake_ = 0;
+  if (phase == Phase::kLevel) pace_ = rate_;
+}
+
+// ---- others on the path ----
+
+// The measure is the target at the highest rate of late: one's own grows while one is driven out.
+void CongestionAuto::judge_contest() {
+  peak_rate_[0] = std::max(peak_rate_[0], rate_);
+  if (tcp_) {
+    if (queue_.round() < std::max(kEmpty * queue_.longest(), kHostDelay)) tcp_.reset();
+    return;
+  }
+  if (phase_ != Phase::kLevel) return;
+  const double target = fair_queue(std::max(peak_rate_[0], peak_rate_[1]));
+  crowded_rounds_ = queue_.round() > kCrowded * target + kHostDelay ? crowded_rounds_ + 1 : 0;
+  if (crowded_rounds_ < kContestedRounds) return;
+  crowded_rounds_ = 0;
+  tcp_.emplace();
+  tcp_->start_at(static_cast<std::uint64_t>(rate_ * (round_seconds() + queue_.round())));
+}
+
+// A queue that is all our own falls by what we send less; beside others it falls by less, and we go back.
+bool CongestionAuto::trial_goes_on() {
+  if (!tcp_) return false;
+  const double fallen = queue_before_ - queue_.round();
+  queue_before_ = queue_.round();
+  if (rounds_in_phase_ < kTrialRounds) return true;
+  return fallen > kOwnQueueFalls * (queue_.rtt_seconds() + queue_.round()) &&
+         rounds_in_phase_ < kMaxTrialRounds;
 }
 
 // More loss than any path worth using has: whatever the model says, less is sent.
@@ -203,13 +262,11 @@ void CongestionAuto::trip_breaker() {
   on_silence({});
 }
 
-// All but this round and the one before.
-void CongestionAuto::forget_older() {
-  for (std::size_t age = 2; age < kRateRounds; ++age) rates_[(rounds_ + kRateRounds - age) % kRateRounds] = 0;
-}
-
 void CongestionAuto::on_silence(Time) {
-  for (double& rate : rates_) rate /= 2;
+  tcp_.reset();
+  stake_ = 0;
+  rate_ /= 2;
+  pace_ /= 2;
 }
 
 }  // namespace mcdtp

@@ -1,97 +1,108 @@
 #pragma once
 
-#include <algorithm>
 #include <array>
+#include <optional>
 
-#include "common/core/congestion.h"
+#include "common/core/congestion_cubic.h"
+#include "common/core/path_loss.h"
+#include "common/core/queue_delay.h"
 
 namespace mcdtp {
 
-// A rate model that tells random loss from congestion. It keeps three things:
-//   rate      what the path takes: the largest of the last rounds' rates, each taken down by the loss that is not
-//             the path's own: rate of a round = bytes/s taken x min(1, (1 - p) / (1 - p0 - kLossMargin))
-//   p0        the path's own loss, measured only on packets sent while quiet(): more slowly than the path carries,
-//             so that no loss we cause can be taken for the path's; at most kMaxPathLoss
-//   min_rtt   the smallest RTT of the last kMinRttLife, so that RTT - min_rtt is our queue
-// and sends at gain x rate, with at most kWindowGain x rate x round in flight; round = min_rtt + the wait for
-// a report. (With D, the bytes/s delivered, rate is D / (1 - p0): the wire is full although p0 of it is
-// lost.)
+// A rate model that tells random loss from congestion and keeps a short queue. It knows
+//   rate      bytes/s that the path takes from us: what is delivered, divided by 1 - p0, for the wire is full although
+//             p0 of it is lost. While a queue stands that is what the path can do, and the mean of the last rounds
+//             counts; else the largest seen
+//   p0, p     see PathLoss
+//   queue     see QueueDelay: what we and others keep waiting, in seconds
+// and sends, a round (the RTT and the wait for a report) at a time, at
+//   pace = rate x (1 + kAnswer x (target - queue) / (RTT + queue))       (after FAST TCP)
+// The target, kTargetAtOne / sqrt(rate), is smaller for who sends more, so that equal sessions come to equal rates
+// whatever their RTT; with kAnswer < 1/2 the queue settles although its news is two rounds old. Who sees a queue
+// well below its own target sends less than its share and now and then takes a larger step. Without any
+// queue the pace grows by a stake that grows itself for as long as it pays.
 //
 // Phases, changed only at the end of a round, unless said otherwise:
 //   kStartup  doubles the rate each round until a queue shows (at once), or the rate no longer grows
-//   kDrain    until the queue of start-up is gone (at once); a kUp follows soon
-//   kLevel    at the rate, for kLevelRounds; one round of kDown among them if a queue stands
-//   kUp       one round above the rate; if that pays, another follows that stakes twice as much
-//   kDown     one round below the rate: empties the queue of kUp, and measures p0 and min_rtt
-// While a queue stands the path is full, and what it takes now is what it can: older, larger rates are
-// forgotten then, and when it loses more than p0 and a round stays well below the rate.
+//   kDrain    until the queue of start-up is gone (at once)
+//   kLevel    at the pace above
+//   kDown     one round well below the rate: empties the queue for all who share it, and measures p0 and the RTT
+//
+// Beside senders that fill every queue and stop only at loss (TCP CUBIC), a short queue would be left with nothing. When
+// the queue has stayed far over its target for kContestedRounds although we gave way, kLevel does what TCP CUBIC does,
+// but takes a loss for congestion only where the queue is long or more is lost than the path loses by itself. A kDown
+// that finds the queue empty ends that: a queue that is all our own falls by what we send less.
 class CongestionAuto : public CongestionController {
  public:
-  static constexpr double kMaxPathLoss = 0.15;
-  static constexpr double kLossMargin = 0.02;
-  static constexpr Duration kMinRttLife = seconds(10);
-
   void on_report(const ReportSample& sample) override;
   void on_silence(Time now) override;
   double pacing_rate() const override;
   std::uint64_t window() const override;
   bool quiet() const override { return phase_ == Phase::kDrain || phase_ == Phase::kDown; }
 
-  double path_loss() const;
-  Duration min_rtt() const { return std::min(min_rtt_[0], min_rtt_[1]); }
+  double path_loss() const { return loss_.own(); }
+  Duration min_rtt() const { return queue_.min_rtt(); }
+  // Somebody else keeps a queue here.
+  bool contested() const { return tcp_.has_value(); }
 
  private:
-  enum class Phase : std::uint8_t { kStartup, kDrain, kLevel, kUp, kDown };
+  enum class Phase : std::uint8_t { kStartup, kDrain, kLevel, kDown };
   // What was seen in the round that is running.
   struct Round {
-    double rate = 0;       // bytes/s taken, the largest
-    double covered = 0;    // bytes
-    double lost = 0;       // bytes
-    bool limited = true;   // by the application, all of it
-    Duration rtt = kNone;  // the smallest
+    double covered = 0;           // bytes
+    double lost = 0;              // bytes
+    bool limited = true;          // by the application, all of it
+    bool partly_limited = false;  // ... some of it
     double loss() const { return lost > 0 ? lost / (covered + lost) : 0; }
   };
-  static constexpr Duration kNone = Duration::max();
-  static constexpr std::size_t kRateRounds = 10;
-  static constexpr double kFirstStake = 0.25;
 
-  void note_rtt(Time now, Duration rtt);
-  void note_quiet(const ReportSample& sample);
+  void note_rate(const ReportSample& sample);
+  void follow_tcp(const ReportSample& sample);
   void end_round(const ReportSample& sample);
-  void choose_phase(bool queue_stands, double rate);
-  void judge_startup(double rate);
-  void end_drain();
-  void judge_probe(bool queue_stands);
-  void enter(Phase phase);
+  double rate_of_round(const ReportSample& sample) const;
+  void learn_rate(double seen);
+  void choose_phase(Time now);
+  void judge_startup(Time now);
+  void set_pace();
+  void grow_pace();
+  void judge_contest();
+  bool trial_goes_on();
   void trip_breaker();
-  void forget_older();
+  void enter(Time now, Phase phase);
 
+  double wanted_rate() const;
   double initial_rate() const;
-  double rate() const;
-  double rate_of(const ReportSample& sample) const;
-  double gain() const;
   double round_seconds() const;
-  bool is_queue(Duration rtt) const;
-  bool queue_lasts(Time now) const;
+  double fair_queue(double rate) const;
+  bool is_queued() const;
+  bool is_time_for_down(Time now) const;
 
   Phase phase_ = Phase::kStartup;
+  PathLoss loss_;
+  QueueDelay queue_;
   Round round_;
+  Time sent_before_{};               // when the newest packet that had arrived as the round began was sent,
+  Time arrived_before_{};            // and when it arrived
   std::uint64_t round_ends_at_ = 1;  // when a packet sent after this many bytes is covered
   std::uint64_t rounds_ = 0;
   int rounds_in_phase_ = 0;
-  std::array<double, kRateRounds>
-      rates_{};               // of each round, bytes/s; the running one at rounds_ % kRateRounds
-  double loss_ = 0;           // smoothed over about four rounds
-  double quiet_covered_ = 0;  // bytes, fading
-  double quiet_lost_ = 0;
-  double full_rate_ = 0;  // start-up: the rate to beat; kUp: the rate before it
+  Time phase_began_{};
+  double rate_ = 0;  // bytes/s
+  double pace_ = 0;  // bytes/s, of kLevel
+
+  double full_rate_ = 0;  // start-up: the rate to beat
   int flat_rounds_ = 0;
-  int lossy_rounds_ = 0;                              // in a row, for the breaker
-  double stake_ = kFirstStake;                        // what the next kUp adds to the rate, as a share
-  bool drained_ = false;                              // kDown was put among the level rounds
-  std::array<Duration, 2> min_rtt_ = {kNone, kNone};  // of this and of the last half life
-  Time half_life_began_{};
-  std::optional<Time> queue_since_;  // every RTT since then showed a queue
+  double stake_ = 0;      // the pace's growth without a queue: so much, as a share,
+  double step_rate_ = 0;  // above this rate,
+  int step_rounds_ = 0;   // for so many rounds until now
+  int small_rounds_ = 0;  // in a row, with a queue well below the target
+  int lossy_rounds_ = 0;  // in a row, for the breaker
+
+  std::array<double, 2> peak_rate_ = {};  // bytes/s, the highest of this while and of the one before
+  Time while_began_{};
+  int crowded_rounds_ = 0;              // in a row, with a queue far over its target
+  double queue_before_ = 0;             // s, in the round before, during a trial
+  std::optional<CongestionCubic> tcp_;  // while others keep a queue here
   Duration report_interval_ = milliseconds(25);
 };
 

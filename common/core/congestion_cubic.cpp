@@ -26,6 +26,13 @@ void CongestionCubic::set_window(double bytes) {
   window_ = std::clamp(bytes, static_cast<double>(kMinWindow), kMaxWindow);
 }
 
+void CongestionCubic::start_at(std::uint64_t window) {
+  set_window(static_cast<double>(window));
+  threshold_ = window_;
+  last_peak_ = segments();
+  epoch_ = {.prior = last_peak_, .peak = last_peak_};
+}
+
 void CongestionCubic::on_report(const ReportSample& sample) {
   segment_ = static_cast<double>(sample.datagram_size);
   rtt_ = sample.smoothed_rtt;

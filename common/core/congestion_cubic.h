@@ -24,6 +24,8 @@ class CongestionCubic : public CongestionController {
   double pacing_rate() const override;
   std::uint64_t window() const override;
 
+  // Goes on from a window of so many bytes that another controller had reached, without slow start.
+  void start_at(std::uint64_t window);
   bool in_slow_start() const { return window_ < threshold_; }
 
  private:

@@ -40,7 +40,7 @@ class DeliveryRate {
   struct Sample {
     double rate = 0;         // bytes/s; 0: none
     double loss = 0;         // share of these bytes that was lost
-    std::uint64_t sent = 0;  // bytes sent up to this packet
+    ArrivalMark newest;      // this packet
     bool application_limited = true;
   };
   // The newest packet that a report covers; `rtt`: from its sending to its arrival there and the report's way
@@ -54,7 +54,7 @@ class DeliveryRate {
     const auto bytes = static_cast<double>(mark.sent - snapshot.arrived.sent);
     const auto lost = static_cast<double>(lost_ - snapshot.lost);
     const double loss = bytes > 0 ? std::clamp(lost / bytes, 0.0, 1.0) : 0;
-    return {bytes / to_seconds(span), loss, mark.sent, snapshot.application_limited};
+    return {bytes / to_seconds(span), loss, mark, snapshot.application_limited};
   }
 
   // Bytes sent, ever.

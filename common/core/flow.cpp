@@ -33,7 +33,9 @@ void Flow::on_application_limited() {
 
 void Flow::take_rate(const SentPacket& newest, ReportSample& sample) {
   const DeliveryRate::Sample rate = delivery_.on_arrived(newest, *sample.rtt);
-  sample.newest_covered = rate.sent;
+  sample.newest_covered = rate.newest.sent;
+  sample.newest_sent_at = rate.newest.sent_at;
+  sample.newest_arrived_at = rate.newest.arrived_at;
   sample.rate = rate.rate;
   sample.rate_loss = rate.loss;
   sample.application_limited = rate.application_limited;

@@ -48,7 +48,9 @@ class Fluid {
     if (quiet) sample.quiet_covered = sample.covered;
     if (quiet) sample.quiet_lost = sample.lost;
     sample.sent = sent_;
-    sample.newest_covered = sent_;
+    sample.newest_covered = sent_ - static_cast<std::uint64_t>(queue_);
+    sample.newest_sent_at = now_ - kRtt;
+    sample.newest_arrived_at = now_;
     sample.rate = (taken + over) / seconds_in;
     sample.rate_loss = (over + taken * loss_) / (taken + over);
     sample.application_limited = limited_;
@@ -105,7 +107,7 @@ TEST(CongestionAuto, LossThatItCausesIsNotThePathsOwn) {
   link.set_rate(5e6);
   link.rounds(model, 60);
   EXPECT_GT(link.dropped(), 0);
-  EXPECT_LE(model.path_loss(), CongestionAuto::kLossMargin);
+  EXPECT_LE(model.path_loss(), PathLoss::kMargin);
 }
 
 TEST(CongestionAuto, FollowsTheLinkDownAndUp) {
@@ -160,9 +162,12 @@ TEST(CongestionAuto, TheBreakerTripsWhereMuchIsLost) {
   sample.lost = 40000;
   sample.rate = 1e7;
   sample.rtt = kRtt;
+  sample.now = Time(seconds(100));
   sample.sent = sample.newest_covered = 1'000'000'000;
   for (int i = 0; i < 3; ++i) {
-    sample.now = Time(seconds(100));
+    sample.now += kRtt;
+    sample.newest_sent_at = sample.now - kRtt;
+    sample.newest_arrived_at = sample.now;
     sample.newest_covered = sample.sent += 1'000'000;
     model.on_report(sample);
   }
@@ -177,7 +182,7 @@ TEST(CongestionAuto, TheSmallestRttIsForgottenInTime) {
   sample.rtt = milliseconds(10);
   model.on_report(sample);
   EXPECT_EQ(model.min_rtt(), milliseconds(10));
-  for (int i = 0; i < 20; ++i) {
+  for (int i = 0; i < 40; ++i) {
     sample.now += seconds(1);
     sample.rtt = milliseconds(80);
     model.on_report(sample);

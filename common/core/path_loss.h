@@ -1,0 +1,69 @@
+#pragma once
+
+#include <algorithm>
+
+#include "common/core/congestion.h"
+
+namespace mcdtp {
+
+// The loss of a path, as shares of what was sent:
+//   own()     p0: what the path loses by itself, measured only on packets sent while the controller was quiet(), so
+//             that no loss we cause can be taken for the path's; at most kMaxOwn
+//   recent()  p: what is lost of late, whoever is to blame; over four rounds, or kMemory if that is more
+class PathLoss {
+ public:
+  static constexpr double kMaxOwn = 0.15;
+  // So much more than p0 may be lost without being a sign of congestion.
+  static constexpr double kMargin = 0.02;
+
+  void on_report(const ReportSample& sample) {
+    quiet_covered_ += static_cast<double>(sample.quiet_covered);
+    quiet_lost_ += static_cast<double>(sample.quiet_lost) - static_cast<double>(sample.quiet_found);
+    quiet_lost_ = std::max(0.0, quiet_lost_);
+    const double fade = std::min(1.0, kQuietMemory / std::max(1.0, quiet_covered_ + quiet_lost_));
+    quiet_covered_ *= fade;
+    quiet_lost_ *= fade;
+  }
+  // Bytes of one round.
+  void on_round(double covered, double lost) {
+    if (pause_ > 0) {
+      --pause_;
+      return;
+    }
+    const double kept = std::max(0.75, 1 - (covered + lost) / kMemory);
+    covered_ = covered_ * kept + covered;
+    lost_ = lost_ * kept + lost;
+  }
+  // The rate was cut for recent(): what was sent before says nothing of what is sent from now on.
+  void on_cut() {
+    covered_ = lost_ = 0;
+    pause_ = kPauseRounds;
+  }
+
+  double own() const { return quiet_lost_ > 0 ? std::min(kMaxOwn, share(quiet_covered_, quiet_lost_)) : 0; }
+  double recent() const { return share(covered_, lost_); }
+  // p0 rests on few packets yet.
+  bool own_is_vague() const { return recent() > 0 && quiet_covered_ < kQuietMemory / 2; }
+  // The share of what was sent that would have come through a path that loses no more than it may.
+  double kept_share(double loss) const { return std::min(1.0, (1 - loss) / (1 - own() - kMargin)); }
+  // More is lost than the path loses by itself, by more than chance: shares of few packets differ by chance.
+  bool is_congested() const {
+    const double chance = kMemory / std::max(1.0, covered_ + lost_) + kMemory / std::max(1.0, quiet_covered_);
+    return recent() > own() + kMargin * (1 + chance);
+  }
+
+ private:
+  static constexpr double kQuietMemory = 1.2e6;  // bytes
+  static constexpr double kMemory = 3.6e5;       // bytes
+  static constexpr int kPauseRounds = 2;
+
+  static double share(double covered, double lost) { return lost > 0 ? lost / (covered + lost) : 0; }
+
+  double quiet_covered_ = 0;  // bytes, fading
+  double quiet_lost_ = 0;
+  double covered_ = 0;  // bytes, fading
+  double lost_ = 0;
+  int pause_ = 0;  // rounds that do not count yet
+};
+
+}  // namespace mcdtp

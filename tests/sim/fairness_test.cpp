@@ -1,0 +1,84 @@
+#include <gtest/gtest.h>
+
+#include "tests/sim/measure.h"
+
+// How `auto` shares a link with its like and with TCP CUBIC (our own `cubic`), in virtual time.
+namespace mcdtp::sim {
+namespace {
+
+constexpr Duration kFrom = seconds(10);
+constexpr Duration kUntil = seconds(40);
+
+Path link(double queue, double loss = 0) { return {20, 25, loss, queue}; }
+
+TEST(AutoSharesTheLink, TwoThatBeginTogether) {
+  const Shares shares = share_link(link(1), {{}, {}}, kFrom, kUntil);
+  EXPECT_GE(shares.fairness(), 0.9);
+  EXPECT_GE(shares.of[0] + shares.of[1], 0.9);
+}
+
+TEST(AutoSharesTheLink, OneThatComesLater) {
+  const Shares shares = share_link(link(1), {{}, {"auto", 0, seconds(5)}}, kFrom, kUntil);
+  EXPECT_GE(shares.fairness(), 0.9);
+  EXPECT_GE(shares.of[0] + shares.of[1], 0.9);
+}
+
+TEST(AutoSharesTheLink, WithLoss) {
+  const Shares shares = share_link(link(1, 0.02), {{}, {"auto", 0, seconds(3)}}, kFrom, kUntil);
+  EXPECT_GE(shares.fairness(), 0.9);
+  EXPECT_GE(shares.of[0] + shares.of[1], 0.9);
+}
+
+// RTTs of 10 and 50 ms.
+TEST(AutoSharesTheLink, ShortAndLongRtt) {
+  const Shares shares = share_link({20, 5}, {{}, {"auto", 20, {}}}, kFrom, kUntil);
+  EXPECT_GE(shares.fairness(), 0.7);
+  EXPECT_GE(shares.of[0] + shares.of[1], 0.9);
+}
+
+// TCP keeps a quarter; and it does not drive us out.
+TEST(AutoSharesTheLink, BesideCubic) {
+  const Shares shares = share_link(link(1), {{}, {"cubic", 0, seconds(3)}}, kFrom, seconds(60));
+  EXPECT_GE(shares.of[0], 0.15);
+  EXPECT_GE(shares.of[1], 0.25);
+  EXPECT_GE(shares.of[0] + shares.of[1], 0.9);
+}
+
+// When TCP has gone, its share is ours, and the queue is short again.
+TEST(AutoSharesTheLink, AloneAgain) {
+  const Path path = link(1);
+  WorldSettings settings = world_of(path);
+  settings.shared_up = std::make_shared<Link>(settings.up, scenario_seed());
+  settings.shared_down = std::make_shared<Link>(settings.down, scenario_seed() + 1000);
+  World ours(settings);
+  settings.congestion = "cubic";
+  World tcp(settings);
+  ours.client.write(kStdio, std::uint64_t{1} << 40);
+  tcp.client.write(kStdio, std::uint64_t{1} << 40);
+  tcp.at(seconds(20), [&] { tcp.client.finish_early(kStdio); });
+  run_together({&ours, &tcp}, seconds(30));
+  const std::uint64_t before = ours.server.received(kStdio);
+  run_together({&ours, &tcp}, seconds(40));
+  const auto got = static_cast<double>(ours.server.received(kStdio) - before);
+  EXPECT_GE(got / 10 / limit_of(path), 0.9);
+  EXPECT_LE(to_seconds(ours.up(0).backlog(ours.now())), 0.025);
+}
+
+// A queue of four products is there to be filled: what waits in it is less than an RTT.
+TEST(AutoKeepsTheQueueShort, WhereTheBufferIsDeep) {
+  for (const double mbps : {10.0, 50.0}) {
+    const Measured measured = measure({mbps, 25, 0, 4}, seconds(20));
+    EXPECT_LE(measured.queue, 0.25) << mbps;
+    EXPECT_GE(measured.later, 0.95) << mbps;
+    EXPECT_TRUE(measured.intact);
+  }
+}
+
+TEST(AutoKeepsTheQueueShort, UnderHalfOfOneProduct) {
+  const Measured measured = measure({20, 25}, seconds(20));
+  EXPECT_LE(measured.queue, 0.5);
+  EXPECT_GE(measured.later, 0.95);
+}
+
+}  // namespace
+}  // namespace mcdtp::sim
