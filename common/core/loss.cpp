@@ -36,17 +36,21 @@ void LossDetector::cover(PacketNumber number, SentPackets& sent, ReportNews& new
 bool LossDetector::on_report(Time now, const ReportFrame& report, SentPackets& sent, ReportNews& news) {
   const PacketNumber largest = report.ranges.front().end - 1;
   if (largest >= sent.next()) return false;
-  // Reports travel on two links: an older one says nothing new.
-  if (report.sequence <= newest_sequence_) return true;
-  newest_sequence_ = report.sequence;
-  const SentPacket* newest = sent.find(largest);
+  // Reports travel on two links: an older one may have waited on its way.
+  const bool overtaken = report.sequence <= newest_sequence_;
+  newest_sequence_ = std::max(report.sequence, newest_sequence_);
+  const SentPacket* newest = overtaken ? nullptr : sent.find(largest);
   const bool sample = newest != nullptr && newest->state == SentPacket::State::kOutstanding;
   if (sample) news.rtt = std::max<Duration>(now - newest->sent_at - report.delay, microseconds(1));
   largest_covered_ = std::max(largest, largest_covered_.value_or(0));
   for (const Range& range : report.ranges) {
     if (range.end <= sent.first()) break;
-    for (PacketNumber n = std::max(range.begin, sent.first()); n < range.end; ++n) cover(n, sent, news);
+    for (const Range& fresh : covered_.missing(std::max(range.begin, sent.first()), range.end)) {
+      for (PacketNumber n = fresh.begin; n < fresh.end; ++n) cover(n, sent, news);
+      covered_.add(fresh.begin, fresh.end);
+    }
   }
+  covered_.remove_below(sent.first());
   if (sample) rtt_.on_sample(*news.rtt);
   if (!news.covered.empty() || !news.covered_late.empty()) {
     backoff_ = probes_unanswered_ = 0;
@@ -65,17 +69,16 @@ std::vector<PacketNumber> LossDetector::detect_lost(Time now, SentPackets& sent)
   loss_timer_ = kNever;
   if (!largest_covered_) return lost;
   const Duration threshold = time_threshold();
-  for (PacketNumber n = sent.first(); n < *largest_covered_; ++n) {
+  for (PacketNumber n = sent.oldest_outstanding(); n < *largest_covered_; n = sent.oldest_outstanding()) {
     SentPacket& packet = *sent.find(n);
-    if (packet.state != SentPacket::State::kOutstanding) continue;
     const Time lost_by_time = packet.sent_at + threshold;
-    if (*largest_covered_ - n >= packet_threshold_ || lost_by_time <= now) {
-      packet.lost_at = now;
-      sent.resolve(packet, SentPacket::State::kLost);
-      lost.push_back(n);
-    } else {
-      loss_timer_ = std::min(loss_timer_, lost_by_time);
+    if (*largest_covered_ - n < packet_threshold_ && lost_by_time > now) {
+      loss_timer_ = lost_by_time;
+      break;
     }
+    packet.lost_at = now;
+    sent.resolve(packet, SentPacket::State::kLost);
+    lost.push_back(n);
   }
   return lost;
 }

@@ -45,9 +45,12 @@ class LossDetector {
   static constexpr PacketNumber kMaxPacketThreshold = 512;
   static constexpr int kMaxBackoff = 6;
 
-  // False: a number that was never sent is named; nothing was changed.
+  // False: a number that was never sent is named; nothing was changed. A report costs what is new in it, and for
+  // each of its ranges a search. One that others have overtaken still counts, for it may name what they had no
+  // room for; only its delay is of no use any more.
   [[nodiscard]] bool on_report(Time now, const ReportFrame& report, SentPackets& sent, ReportNews& news);
-  // The packets that are lost by now; they are resolved as such.
+  // The packets that are lost by now; they are resolved as such. Costs what is lost: of two packets outstanding
+  // the older is always lost first, so that it ends at the first that is not.
   std::vector<PacketNumber> detect_lost(Time now, SentPackets& sent);
   // A packet that asks for a report goes out; `probe`: it answers the last probe time-out.
   void on_sent_asking(Time now, const SentPackets& sent, bool probe) {
@@ -75,6 +78,7 @@ class LossDetector {
   void cover(PacketNumber number, SentPackets& sent, ReportNews& news);
 
   RttEstimator rtt_;
+  RangeSet covered_;  // all numbers that reports have named, from sent.first() on
   std::optional<PacketNumber> largest_covered_;
   std::uint64_t newest_sequence_ = 0;
   PacketNumber packet_threshold_ = kInitialPacketThreshold;

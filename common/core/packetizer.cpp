@@ -10,7 +10,13 @@ void Packetizer::ping() {
 }
 
 void Packetizer::report(Time now, Channel& channel) {
-  write_report(out_, channel.receipts.build(now, channel.id()));
+  Receipts& receipts = channel.receipts;
+  const ReportFrame newest = receipts.build(now, channel.id());
+  const std::size_t room = out_.remaining();
+  const bool split = receipts.older_turn() && room >= 2 * kMinReportSize;
+  receipts.written(write_report(out_, newest, split ? room / 2 : room));
+  if (split && receipts.older_turn())
+    receipts.written_older(write_report(out_, receipts.build_older(channel.id()), out_.remaining()));
 }
 
 void Packetizer::floor(Time now, Channel& channel) {

@@ -4,7 +4,7 @@
 
 namespace mcdtp {
 
-std::vector<Range>::iterator RangeSet::first_touching(std::uint64_t value) {
+std::deque<Range>::iterator RangeSet::first_touching(std::uint64_t value) {
   // Most additions land at the end: try that before a search.
   if (ranges_.empty() || ranges_.back().end < value) return ranges_.end();
   return std::lower_bound(ranges_.begin(), ranges_.end(), value,

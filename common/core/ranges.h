@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <deque>
 #include <vector>
 
 namespace mcdtp {
@@ -14,7 +14,8 @@ struct Range {
   bool operator==(const Range&) const = default;
 };
 
-// A set of integers kept as sorted ranges.
+// A set of integers kept as sorted ranges. A change near either end costs little, one in the middle moves the
+// ranges up to the nearer end; a search costs the logarithm of their number.
 // Invariants: no range is empty; between two neighbours at least one integer is missing.
 class RangeSet {
  public:
@@ -22,7 +23,7 @@ class RangeSet {
   std::uint64_t add(std::uint64_t begin, std::uint64_t end);
   void subtract(std::uint64_t begin, std::uint64_t end);
   void remove_below(std::uint64_t bound) { subtract(0, bound); }
-  void pop_front() { ranges_.erase(ranges_.begin()); }
+  void pop_front() { ranges_.pop_front(); }
   void clear() { ranges_.clear(); }
 
   bool contains(std::uint64_t value) const;
@@ -35,13 +36,13 @@ class RangeSet {
   // REQUIRES: !empty().
   const Range& front() const { return ranges_.front(); }
   const Range& back() const { return ranges_.back(); }
-  const std::vector<Range>& ranges() const { return ranges_; }
+  const std::deque<Range>& ranges() const { return ranges_; }
 
  private:
   // The first range that ends at or after `value`, so that one ending there can grow.
-  std::vector<Range>::iterator first_touching(std::uint64_t value);
+  std::deque<Range>::iterator first_touching(std::uint64_t value);
 
-  std::vector<Range> ranges_;
+  std::deque<Range> ranges_;
 };
 
 }  // namespace mcdtp

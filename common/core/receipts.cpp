@@ -1,6 +1,7 @@
 #include "common/core/receipts.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "common/core/check.h"
 
@@ -13,6 +14,7 @@ bool Receipts::on_packet(Time now, PacketNumber number) {
     return false;
   }
   ++received_;
+  ++unreported_;
   new_gap_ = false;
   if (is_highest(number)) {
     largest_at_ = now;
@@ -30,9 +32,9 @@ void Receipts::schedule(Time now, bool asks_for_report, bool nothing_left) {
   // At once at the first hole of a new loss episode, then again as often as the sender wishes.
   const bool new_episode = new_gap_ && now - last_gap_report_ >= interval_;
   if (new_episode) last_gap_report_ = now;
-  const Duration wait = new_episode    ? Duration{}
-                        : nothing_left ? std::min(interval_, kMinInterval)
-                                       : interval_;
+  const Duration wait = new_episode || unreported_ >= kMaxUnreported ? Duration{}
+                        : nothing_left                               ? std::min(interval_, kMinInterval)
+                                                                     : interval_;
   bring_forward(due_, now + wait);
   bring_forward(link_due_, now + 4 * interval_);
 }
@@ -45,19 +47,37 @@ void Receipts::on_floor(const FloorFrame& frame) {
   seen_.remove_below(floor_);
 }
 
-ReportFrame Receipts::build(Time now, ChannelId channel) {
-  CHECK(has_anything());
-  ReportFrame report;
-  report.channel = channel;
-  report.sequence = ++sequence_;
-  report.delay = now - largest_at_;
-  report.received = received_;
-  report.duplicates = duplicates_;
-  report.kernel_drops = kernel_drops_;
+ReportFrame Receipts::about(ChannelId channel, Duration delay, PacketNumber below) const {
+  ReportFrame report{channel, sequence_, delay, received_, duplicates_, kernel_drops_, {}};
   const auto& seen = seen_.ranges();
-  const std::size_t count = std::min(seen.size(), kMaxReportRanges);
-  report.ranges.assign(seen.rbegin(), seen.rbegin() + static_cast<std::ptrdiff_t>(count));
+  auto next = std::make_reverse_iterator(std::partition_point(
+      seen.begin(), seen.end(), [&](const Range& range) { return range.begin < below; }));
+  // No more than a bitmap could name.
+  for (; next != seen.rend() && report.ranges.size() <= 4 * kMaxReportBitmap; ++next) {
+    report.ranges.push_back({next->begin, std::min(next->end, below)});
+  }
   return report;
 }
+
+ReportFrame Receipts::build(Time now, ChannelId channel) {
+  CHECK(has_anything());
+  ++sequence_;
+  return about(channel, now - largest_at_, seen_.back().end);
+}
+
+void Receipts::written(PacketNumber lowest) {
+  if (lowest <= seen_.front().begin) {
+    older_below_.reset();
+  } else {
+    older_below_ = std::min(has_older() ? *older_below_ : lowest, lowest);
+  }
+}
+
+ReportFrame Receipts::build_older(ChannelId channel) const {
+  CHECK(older_turn());
+  return about(channel, {}, *older_below_);
+}
+
+void Receipts::written_older(PacketNumber lowest) { older_below_ = lowest; }
 
 }  // namespace mcdtp

@@ -1,5 +1,7 @@
 #include "common/core/sent_packets.h"
 
+#include <algorithm>
+
 #include "common/core/check.h"
 
 namespace mcdtp {
@@ -23,6 +25,14 @@ SentPacket& SentPackets::add(SentPacket packet) {
 SentPacket* SentPackets::find(PacketNumber number) {
   if (number < first_ || number >= next()) return nullptr;
   return &packets_[number - first_];
+}
+
+PacketNumber SentPackets::oldest_outstanding() {
+  oldest_outstanding_ = std::max(oldest_outstanding_, first_);
+  while (oldest_outstanding_ < next() &&
+         packets_[oldest_outstanding_ - first_].state != SentPacket::State::kOutstanding)
+    ++oldest_outstanding_;
+  return oldest_outstanding_;
 }
 
 void SentPackets::resolve(SentPacket& packet, SentPacket::State state) {

@@ -79,6 +79,8 @@ class SentPackets {
   void forget(Time lost_before);
 
   PacketNumber first() const { return first_; }
+  // The oldest number outstanding, else next(). Passes over each resolved packet once.
+  PacketNumber oldest_outstanding();
   // Bytes sent, asked for a report, not resolved.
   std::uint64_t bytes_outstanding() const { return bytes_outstanding_; }
   std::uint64_t packets_outstanding() const { return packets_outstanding_; }
@@ -86,7 +88,8 @@ class SentPackets {
 
  private:
   PacketNumber first_ = 0;
-  std::deque<SentPacket> packets_;  // packets_[i] has number first_ + i
+  PacketNumber oldest_outstanding_ = 0;  // nothing below it is outstanding
+  std::deque<SentPacket> packets_;       // packets_[i] has number first_ + i
   std::uint64_t bytes_outstanding_ = 0;
   std::uint64_t packets_outstanding_ = 0;
 };

@@ -44,20 +44,6 @@ DataFrame read_data(Reader& in) {
   return frame;
 }
 
-// Ranges newest first: the length of the first less one, then gap less one and length less one of each further.
-void read_ranges(Reader& in, PacketNumber largest, std::vector<Range>& ranges) {
-  const std::uint64_t count = bounded(in, 1, kMaxReportRanges);
-  std::uint64_t end = largest + 1;
-  for (std::uint64_t i = 0; i < count && !in.failed(); ++i) {
-    const std::uint64_t gap = i == 0 ? 0 : in.varint() + 1;
-    const std::uint64_t size = in.varint() + 1;
-    if (in.failed() || gap > end || size > end - gap) return in.fail();
-    end -= gap;
-    ranges.push_back({end - size, end});
-    end -= size;
-  }
-}
-
 ReportFrame read_report(Reader& in) {
   ReportFrame frame;
   frame.channel = static_cast<ChannelId>(bounded(in, 0, kMaxChannelId));
@@ -198,8 +184,9 @@ void write_floor(Writer& out, const FloorFrame& frame) {
   write_duration(out, frame.report_interval);
 }
 
-void write_report(Writer& out, const ReportFrame& frame) {
-  CHECK(!frame.ranges.empty());
+PacketNumber write_report(Writer& out, const ReportFrame& frame, std::size_t room) {
+  CHECK(!frame.ranges.empty() && room >= kMinReportSize && room <= out.remaining());
+  const std::size_t end = out.size() + room;
   single(out, FrameType::kReport, frame.channel);
   out.varint(frame.sequence);
   write_duration(out, frame.delay);
@@ -207,20 +194,7 @@ void write_report(Writer& out, const ReportFrame& frame) {
   out.varint(frame.duplicates);
   out.varint(frame.kernel_drops);
   out.varint(frame.ranges.front().end - 1);
-  // Two bytes for the count, at most 16 for a range.
-  std::size_t count = 1, used = 2 + varint_size(frame.ranges[0].size() - 1);
-  for (; count < std::min(frame.ranges.size(), kMaxReportRanges); ++count) {
-    const Range& above = frame.ranges[count - 1];
-    const Range& range = frame.ranges[count];
-    used += varint_size(above.begin - range.end - 1) + varint_size(range.size() - 1);
-    if (used > out.remaining()) break;
-  }
-  out.varint(count);
-  out.varint(frame.ranges[0].size() - 1);
-  for (std::size_t i = 1; i < count; ++i) {
-    out.varint(frame.ranges[i - 1].begin - frame.ranges[i].end - 1);
-    out.varint(frame.ranges[i].size() - 1);
-  }
+  return write_ranges(out, frame.ranges, end - out.size());
 }
 
 std::size_t data_overhead(StreamId stream, std::uint64_t offset, std::size_t size) {

@@ -9,6 +9,7 @@
 #include "common/core/bytes.h"
 #include "common/core/ranges.h"
 #include "common/core/types.h"
+#include "common/core/wire_ranges.h"
 
 // Every frame: its fields, its bounds, its bytes. mcdtp-protocol(7) is the prose twin of this file.
 // The header of a packet is in packet_header.h. Integers are varints (RFC 9000 section 16) unless said.
@@ -41,8 +42,6 @@ enum class FrameType : std::uint8_t {
 
 inline constexpr std::uint64_t kMaxStreamOffset = kMaxVarint;
 inline constexpr std::size_t kMaxTargetSize = 1024;
-// A report holds at most this many ranges of packet numbers: what fits in one packet, newest first.
-inline constexpr std::size_t kMaxReportRanges = 512;
 
 // Asks for a report. Sent to an address it is also the challenge, and the report that covers it the echo.
 struct PingFrame {
@@ -89,7 +88,7 @@ struct SessionCreditFrame {
   bool operator==(const SessionCreditFrame&) const = default;
 };
 
-// What a receiver says of one channel. State, not a delta: the one with the largest sequence wins.
+// What a receiver says of one channel. State, not a delta, and what it names has come for good.
 struct ReportFrame {
   ChannelId channel = 0;
   std::uint64_t sequence = 0;
@@ -163,8 +162,9 @@ void write_frame(Writer& writer, const ControlFrame& frame);
 void write_ping(Writer& writer);
 // REQUIRES: room for kMaxFloorSize.
 void write_floor(Writer& writer, const FloorFrame& frame);
-// Writes as many of the newest ranges as fit, at least one. REQUIRES: room for kMinReportSize.
-void write_report(Writer& writer, const ReportFrame& frame);
+// Writes as much of the newest ranges as fits in `room` bytes, see write_ranges(), and returns the lowest number
+// named. REQUIRES: writer.remaining() >= room >= kMinReportSize.
+PacketNumber write_report(Writer& writer, const ReportFrame& frame, std::size_t room);
 // Bytes that a data frame takes before its data.
 std::size_t data_overhead(StreamId stream, std::uint64_t offset, std::size_t size);
 // Writes the head of a data frame and returns the room for its data.
@@ -173,5 +173,6 @@ MutableBytes write_data(Writer& writer, StreamId stream, std::uint64_t offset, s
 
 inline constexpr std::size_t kMaxFloorSize = 1 + 4 + 8 + 8;
 inline constexpr std::size_t kMinReportSize = 1 + 4 + 7 * 8 + 2 * 8;
+static_assert(kMinReportSize >= 1 + 4 + 6 * 8 + kMinRangesSize);
 
 }  // namespace mcdtp

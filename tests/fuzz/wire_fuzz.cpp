@@ -39,16 +39,19 @@ struct WriteBack {
   }
   void operator()(const ReportFrame& frame) const {
     Writer out(room);
-    write_report(out, frame);
+    write_report(out, frame, out.remaining());
     check_again(room.first(out.size()), frame);
-    // In little room the newest ranges stay.
+    // In little room the newest ranges stay, the last of them perhaps cut short.
     std::array<std::uint8_t, kMinReportSize> little{};
     Writer small(little);
-    write_report(small, frame);
+    const PacketNumber lowest = write_report(small, frame, kMinReportSize);
     Reader reader(Bytes(little).first(small.size()));
     const auto again = read_frame(reader);
-    CHECK(again);
-    const auto& ranges = std::get<ReportFrame>(*again).ranges;
+    CHECK(again && reader.remaining() == 0);
+    auto ranges = std::get<ReportFrame>(*again).ranges;
+    CHECK(ranges.back().begin == lowest && ranges.size() <= frame.ranges.size());
+    ranges.back().begin = frame.ranges[ranges.size() - 1].begin;
+    CHECK(lowest >= ranges.back().begin);
     CHECK(std::equal(ranges.begin(), ranges.end(), frame.ranges.begin()));
   }
   void operator()(const FloorFrame& frame) const {

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
+
 namespace mcdtp {
 namespace {
 
@@ -86,13 +89,20 @@ TEST_F(Loss, ReportOfANumberNeverSentChangesNothing) {
   EXPECT_EQ(report(1ms, {{0, 1}}).covered, Numbers{0});
 }
 
-TEST_F(Loss, AnOlderReportSaysNothing) {
+TEST_F(Loss, AnOvertakenReportCoversButGivesNoSample) {
   send(0ms);
   send(0ms);
   sequence = 7;
   report(1ms, {{1, 2}});
   sequence = 5;
-  EXPECT_EQ(report(2ms, {{0, 1}}).covered, Numbers{});
+  const ReportNews news = report(2ms, {{0, 1}});
+  EXPECT_EQ(news.covered, Numbers{0});
+  EXPECT_FALSE(news.rtt);
+  // The newer one keeps its rank.
+  send(3ms);
+  sequence = 6;
+  EXPECT_FALSE(report(4ms, {{0, 3}}).rtt);
+  EXPECT_EQ(sent.packets_outstanding(), 0u);
 }
 
 TEST_F(Loss, SpuriousLossRaisesTheThreshold) {
@@ -137,6 +147,88 @@ TEST_F(Loss, ALateReportIsASignOfLifeToo) {
   loss.on_probe_timeout();
   report(1s, {{0, 1}});
   EXPECT_EQ(loss.probes_unanswered(), 0);
+}
+
+// What a report says and who is lost by it, found by looking at every number each time.
+class SimpleForm {
+ public:
+  Numbers on_report(const std::vector<Range>& ranges, SentPackets& sent) {
+    Numbers fresh;
+    largest_ = std::max(largest_.value_or(0), ranges.front().end - 1);
+    for (const Range& range : ranges) {
+      for (PacketNumber n = range.begin; n < range.end; ++n) {
+        SentPacket* packet = sent.find(n);
+        if (packet == nullptr || packet->state == State::kCovered) continue;
+        if (packet->state != State::kSilent) fresh.push_back(n);
+        sent.resolve(*packet, State::kCovered);
+      }
+    }
+    return fresh;
+  }
+  Numbers detect_lost(Time now, Duration threshold, PacketNumber packets, SentPackets& sent) {
+    Numbers lost;
+    for (PacketNumber n = sent.first(); largest_ && n < *largest_; ++n) {
+      SentPacket& packet = *sent.find(n);
+      if (packet.state != State::kOutstanding) continue;
+      if (*largest_ - n < packets && packet.sent_at + threshold > now) continue;
+      packet.lost_at = now;
+      sent.resolve(packet, State::kLost);
+      lost.push_back(n);
+    }
+    return lost;
+  }
+
+ private:
+  std::optional<PacketNumber> largest_;
+};
+
+std::vector<Range> random_report(std::mt19937& random, PacketNumber first, PacketNumber next) {
+  std::vector<Range> ranges;
+  for (PacketNumber end = next - random() % std::min<PacketNumber>(next, 4); end > 0 && end + 60 > first;) {
+    const PacketNumber size = std::min<PacketNumber>(end, 1 + random() % 9);
+    ranges.push_back({end - size, end});
+    end -= std::min<PacketNumber>(end - size + 1, 1 + random() % 3) + size - 1;
+    if (ranges.back().begin <= end) end = ranges.back().begin > 0 ? ranges.back().begin - 1 : 0;
+  }
+  return ranges;
+}
+
+Numbers both(const ReportNews& news) {
+  Numbers numbers = news.covered;
+  numbers.insert(numbers.end(), news.covered_late.begin(), news.covered_late.end());
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+TEST_F(Loss, IsTheSameAsTheSimpleForm) {
+  std::mt19937 random(1);
+  SentPackets other;
+  SimpleForm simple;
+  Duration now{};
+  for (int step = 0; step < 3000; ++step) {
+    now += microseconds(random() % 3000);
+    for (auto packets = random() % 8; packets > 0; --packets) {
+      const State state = random() % 10 == 0 ? State::kSilent : State::kOutstanding;
+      send(now, state);
+      SentPacket packet;
+      packet.sent_at = Time{} + now;
+      packet.size = 1000;
+      packet.state = state;
+      other.add(std::move(packet));
+    }
+    if (sent.next() == 0) continue;
+    const auto ranges = random_report(random, sent.first(), sent.next());
+    Numbers expected = simple.on_report(ranges, other);
+    std::sort(expected.begin(), expected.end());
+    ASSERT_EQ(both(report(now, ranges)), expected) << step;
+    const RttEstimator& rtt = loss.rtt();
+    const Duration longest = std::max(rtt.smoothed(), rtt.latest());
+    const Duration threshold = std::max<Duration>(longest + longest / 8, 1ms);
+    ASSERT_EQ(lost(now), simple.detect_lost(Time{} + now, threshold, loss.packet_threshold(), other)) << step;
+    ASSERT_EQ(sent.packets_outstanding(), other.packets_outstanding()) << step;
+    sent.forget(Time{} + now - 30ms);
+    other.forget(Time{} + now - 30ms);
+  }
 }
 
 }  // namespace

@@ -158,7 +158,7 @@ Buffer report_packet() {
   report.delay = milliseconds(1);
   report.received = 3;
   report.ranges = {{3, 4}, {0, 2}};
-  return packet({0, 0, 1}, kTagSize, [&](Writer& out) { write_report(out, report); });
+  return packet({0, 0, 1}, kTagSize, [&](Writer& out) { write_report(out, report, out.remaining()); });
 }
 
 Buffer without_tag(Buffer packet) {

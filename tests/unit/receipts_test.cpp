@@ -25,7 +25,7 @@ TEST(Receipts, NumbersThatNoReportCouldName) {
   EXPECT_TRUE(receipts.on_packet(at(0), kMaxVarint));
   std::array<std::uint8_t, kMinReportSize> room;
   Writer out(room);
-  write_report(out, receipts.build(at(1), 0));
+  write_report(out, receipts.build(at(1), 0), room.size());
 }
 
 TEST(Receipts, ReportSaysWhatCameNewestFirst) {
@@ -54,9 +54,73 @@ TEST(Receipts, FloorForgetsAllButTheLargest) {
 TEST(Receipts, RangesAreBoundedAndTheForgottenStayForgotten) {
   Receipts receipts;
   for (PacketNumber n = 0; n <= 2 * Receipts::kMaxRanges; n += 2) ASSERT_TRUE(receipts.on_packet(at(0), n));
-  // Number 1 was never seen, but 0 is not known any more: it would be taken twice.
+  // 0 is not known any more, and would be taken twice.
   EXPECT_FALSE(receipts.on_packet(at(0), 0));
-  EXPECT_EQ(receipts.build(at(0), 0).ranges.size(), kMaxReportRanges);
+  EXPECT_FALSE(receipts.on_packet(at(0), 2));
+  EXPECT_TRUE(receipts.on_packet(at(0), 3));
+}
+
+// What a report names in `room` bytes, and the largest number it is about.
+std::vector<Range> say(Receipts& receipts, std::size_t room) {
+  const ReportFrame newest = receipts.build(at(1), 0);
+  std::vector<std::uint8_t> bytes(room);
+  Writer out(bytes);
+  const bool split = receipts.older_turn();
+  receipts.written(write_report(out, newest, split ? room / 2 : room));
+  if (split) receipts.written_older(write_report(out, receipts.build_older(0), out.remaining()));
+  Reader in(Bytes(bytes).first(out.size()));
+  std::vector<Range> named;
+  while (const auto frame = read_frame(in)) {
+    const auto& report = std::get<ReportFrame>(*frame);
+    EXPECT_EQ(report.sequence, newest.sequence);
+    named.insert(named.end(), report.ranges.begin(), report.ranges.end());
+  }
+  return named;
+}
+
+// Every second number comes, far more of them than one report can name.
+TEST(Receipts, OlderNumbersAreNamedInTurn) {
+  Receipts receipts;
+  constexpr PacketNumber kEnd = 60'000;
+  for (PacketNumber n = 0; n < kEnd; n += 2) ASSERT_TRUE(receipts.on_packet(at(0), n));
+  RangeSet named;
+  int reports = 0;
+  for (; named.size() < kEnd / 2 && reports < 200; ++reports) {
+    const std::vector<Range> ranges = say(receipts, 1100);
+    // The newest 4,000 stand in every one.
+    for (std::size_t i = 0; i < 2000; ++i) EXPECT_EQ(ranges[i].end, kEnd - 1 - 2 * i);
+    for (const Range& range : ranges) named.add(range.begin, range.end);
+  }
+  EXPECT_EQ(named.size(), kEnd / 2);
+  for (const Range& range : named.ranges()) EXPECT_TRUE(range.begin % 2 == 0 && range.size() == 1);
+  // Some 4,000 older numbers go into every fourth.
+  EXPECT_LE(reports, 4 * (kEnd / 4000 + 1));
+}
+
+TEST(Receipts, WhatTheFloorHasPassedIsNotGoneBackTo) {
+  Receipts receipts;
+  for (PacketNumber n = 0; n < 40'000; n += 2) ASSERT_TRUE(receipts.on_packet(at(0), n));
+  for (int i = 0; i < 5; ++i) say(receipts, 1100);
+  receipts.on_floor({0, 39'990, milliseconds(5)});
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_EQ(say(receipts, 1100).size(), 5u);
+    EXPECT_FALSE(receipts.older_turn());
+  }
+}
+
+TEST(Receipts, ManyPacketsMakeAReportDue) {
+  Receipts receipts;
+  receipts.on_floor({0, 0, milliseconds(20)});
+  for (PacketNumber n = 0; n < Receipts::kMaxUnreported; ++n) {
+    ASSERT_TRUE(receipts.on_packet(at(100), n));
+    EXPECT_NE(receipts.due(), at(100));
+    receipts.schedule(at(100), true, false);
+  }
+  EXPECT_EQ(receipts.due(), at(100));
+  receipts.reported();
+  ASSERT_TRUE(receipts.on_packet(at(101), Receipts::kMaxUnreported));
+  receipts.schedule(at(101), true, false);
+  EXPECT_EQ(receipts.due(), at(121));
 }
 
 TEST(Receipts, WhenAReportIsDue) {
