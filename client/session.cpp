@@ -179,6 +179,10 @@ void ClientSession::on_proved(ChannelId id) {
     link_ = id;
     return tell(name + ": the control link is a direct TCP connection");
   }
+    case SessionEventKind::kUdpOneWay:
+      tell(std::string("nothing comes by UDP: what the server sends goes over ") +
+           (link_ ? "the direct TCP connection" : "the SSH connection"));
+      break;
   const Channel* channel = driver_.session().channel(id);
   // Closed since, or silent again.
   const auto path = channel != nullptr ? channel->paths.active() : std::nullopt;

@@ -143,16 +143,31 @@ void Session::probe_timed_out(Time now, Channel& channel) {
   }
 }
 
-Time Session::udp_deadline() const {
+Duration Session::udp_patience() const {
   const Channel* ssh = channel(kSshChannel);
   const Duration rtt = ssh != nullptr && ssh->loss.rtt().has_sample() ? ssh->loss.rtt().min() : Duration{};
-  return started_ + std::max<Duration>(kMinUdpPatience, 4 * rtt);
+  return std::max<Duration>(kMinUdpPatience, 4 * rtt);
+}
+
+Time Session::udp_deadline() const {
+  if (!udp_decided_) return started_ + udp_patience();
+  return silence_judged_ ? kNever : started_ + 2 * udp_patience();
 }
 
 void Session::decide_udp(Time now) {
-  if (udp_decided_ || now < udp_deadline()) return;
+  if (now < udp_deadline()) return;
+  if (udp_decided_) return judge_silence();
   udp_decided_ = true;
   events_.push_back({SessionEventKind::kUdpBlocked, 0, 0, {}});
+}
+
+// Whoever gets datagrams sends reports on the same channel: where none come, the way back is blocked.
+void Session::judge_silence() {
+  silence_judged_ = true;
+  const bool silent = std::all_of(channels_.begin(), channels_.end(), [](const auto& entry) {
+    return !entry.second.is_datagram() || !entry.second.receipts.has_anything();
+  });
+  if (proved_datagram_ > 0 && silent) events_.push_back({SessionEventKind::kUdpOneWay, 0, 0, {}});
 }
 
 bool Session::may_report(const Channel& channel) const {
@@ -187,7 +202,7 @@ Time Session::next_timeout() const {
   if (peer_failed_) return kNever;
   Time next = std::min(report_timer(), data_timer());
   for (const auto& [id, channel] : channels_) next = std::min(next, channel.next_timeout());
-  return udp_decided_ ? next : std::min(next, udp_deadline());
+  return std::min(next, udp_deadline());
 }
 
 }  // namespace mcdtp

@@ -32,6 +32,7 @@ enum class SessionEventKind : std::uint8_t {
   kChannelProved,   // `channel` may carry data now
   kChannelDoubted,  // ... and not any more
   kUdpBlocked,      // no datagram channel was proved in time; probing goes on
+  kUdpOneWay,       // a datagram channel was proved, by reports on other ways, but nothing has come on any
   kExit,            // the command ended with status `value`
   kPeerFault,       // the peer broke the protocol, see `text`; the session is over
 };
@@ -163,7 +164,9 @@ class Session {
 
   Role role_;
   std::uint64_t memory_;
+  Duration udp_patience() const;
   std::uint64_t wished_channels_;
+  void judge_silence();
   Channels channels_;
   ControlQueue control_;
   std::deque<SessionEvent> events_;
@@ -182,3 +185,4 @@ class Session {
 };
 
 }  // namespace mcdtp
+  bool silence_judged_ = false;  // whether anything comes by UDP: once, a while after it was decided on

@@ -67,6 +67,31 @@ TEST(UdpScenario, AllChannelsAreProvedBothWays) {
   EXPECT_FALSE(world.client.has_event(SessionEventKind::kUdpBlocked));
 }
 
+TEST(UdpScenario, OneThatHearsNothingByUdpIsTold) {
+  WorldSettings settings = clean();
+  settings.down.cut = true;
+  World world(settings);
+  world.server.send(kStdio, 200'000);
+  world.client.send(kStdio, 2'000'000);
+  EXPECT_TRUE(
+      world.run_until([&] { return world.server.ended(kStdio) && world.client.ended(kStdio); }, seconds(60)));
+  world.run_until([] { return false; }, seconds(65));
+  EXPECT_EQ(count(world.client, SessionEventKind::kUdpOneWay), 1u);
+  EXPECT_EQ(count(world.server, SessionEventKind::kUdpOneWay), 0u);
+  EXPECT_TRUE(world.client.session().has_proved_datagram_channel());
+}
+
+TEST(UdpScenario, NothingIsToldWhereUdpGoesBothWaysOrNone) {
+  for (const bool both : {true, false}) {
+    World world(both ? clean() : blocked(milliseconds(10)));
+    world.client.send(kStdio, 2'000'000);
+    world.run_until([] { return false; }, seconds(10));
+    EXPECT_TRUE(world.server.ended(kStdio));
+    EXPECT_FALSE(world.client.has_event(SessionEventKind::kUdpOneWay));
+    EXPECT_FALSE(world.server.has_event(SessionEventKind::kUdpOneWay));
+  }
+}
+
 TEST(UdpScenario, ComesBackLongAfterItWasGivenUp) {
   World world(blocked(milliseconds(10)));
   world.at(seconds(30), [&] { world.cut_all(false); });
