@@ -49,7 +49,7 @@ mcdtp::Libssh2Choice choose_backend(const mcdtp::Options& options) {
   return choice;
 }
 
-int log_in_and_run(const mcdtp::Options& options) {
+int log_in_and_run(const mcdtp::Options& options, mcdtp::TransferLog& log) {
   const mcdtp::Libssh2Choice choice = choose_backend(options);
   if (!choice.has_ssh) say("there is no ssh here: its configuration was not read");
   const auto reason = choice.config ? mcdtp::only_for_ssh(*choice.config) : std::nullopt;
@@ -58,7 +58,7 @@ int log_in_and_run(const mcdtp::Options& options) {
   if (reason || !exec_line) become_ssh(options, reason.value_or("the command is too long"));
   const auto login = mcdtp::log_in(options, choice, *exec_line);
   switch (login->result) {
-    case GreetingFinder::Result::kGreeting: return mcdtp::run_session(options, *login);
+    case GreetingFinder::Result::kGreeting: return mcdtp::run_session(options, *login, log);
     case GreetingFinder::Result::kPlain:
       if (!options.quiet) say("no mcdtp-server on " + options.host + ": going on over plain ssh");
       return mcdtp::run_plain_session(*login, !options.no_stdin);
@@ -79,7 +79,8 @@ int run(int argc, char** argv) {
     case mcdtp::Action::kRun: break;
   }
   if (options.terminal_if_stdin_is_one && isatty(STDIN_FILENO)) become_ssh(options, "it wants a terminal");
-  return log_in_and_run(options);
+  mcdtp::TransferLog log(options.log_path, options.full_log_path);
+  return log_in_and_run(options, log);
 }
 
 }  // namespace

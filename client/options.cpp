@@ -171,6 +171,8 @@ Takes the options of ssh, and these:
   --memory SIZE          most memory for data under way, from 8M on (default 256M)
   --bootstrap WAY        how to log in: auto, libssh2 or ssh (default auto)
   --server PATH          mcdtp-server on the far host (default: found by its shell)
+  --log FILE             appends a line on each transfer
+  --log-full FILE        appends the course of each transfer, ten times a second, as CSV
   --help, --version      print this, or the version
 
 Exit status: the command's own; 255 where mcdtp-shim or ssh failed.

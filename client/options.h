@@ -48,7 +48,9 @@ struct Options {
   Coupling coupling = Coupling::kCoupled;
   std::uint64_t memory_bytes = std::uint64_t{256} << 20;  // 8 MiB to 1 TiB
   BackendChoice backend = BackendChoice::kAuto;
-  std::optional<std::string> server_path;  // --server; unset: found by the far host's shell
+  std::optional<std::string> log_path;       // --log
+  std::optional<std::string> full_log_path;  // --log-full
+  std::optional<std::string> server_path;    // --server; unset: found by the far host's shell
 
   // ssh's options for the bootstrap ssh, in order and as given, user and port of the destination in its place
   // as -l and -p; without host and command, without ours, and without what would take the bootstrap's stdin.

@@ -132,6 +132,12 @@ Complaint read_server(const std::string& value, Options& options) {
   return std::nullopt;
 }
 
+Complaint read_path(const std::string& name, const std::string& value, std::optional<std::string>& path) {
+  if (value.empty()) return name + ": the name of the file is empty";
+  path = value;
+  return std::nullopt;
+}
+
 Complaint ask(Action action, Options& options) {
   options.action = action;
   return std::nullopt;
@@ -152,6 +158,10 @@ constexpr std::array kOwnOptions = {
     OwnOption{"memory", ValueRule::kRequired, read_memory},
     OwnOption{"bootstrap", ValueRule::kRequired, read_bootstrap},
     OwnOption{"server", ValueRule::kRequired, read_server},
+    OwnOption{"log", ValueRule::kRequired,
+              [](const std::string& v, Options& o) { return read_path("--log", v, o.log_path); }},
+    OwnOption{"log-full", ValueRule::kRequired,
+              [](const std::string& v, Options& o) { return read_path("--log-full", v, o.full_log_path); }},
     OwnOption{"help", ValueRule::kNone, [](const std::string&, Options& o) { return ask(Action::kHelp, o); }},
     OwnOption{"version", ValueRule::kNone,
               [](const std::string&, Options& o) { return ask(Action::kVersion, o); }},

@@ -25,7 +25,7 @@ std::vector<Endpoint> with_port(const std::vector<Endpoint>& addresses, std::uin
 
 class ClientSession {
  public:
-  ClientSession(const Options& options, Login& login);
+  ClientSession(const Options& options, Login& login, TransferLog& log);
   int run();
 
  private:
@@ -33,6 +33,7 @@ class ClientSession {
   void add_channels(const Greeting& greeting, const std::vector<Endpoint>& addresses);
   void start_pumps();
   void await_signals();
+  void log_soon();
   void on_event(const SessionEvent& event);
   void on_proved(ChannelId id);
   void on_link_end(ChannelId id);
@@ -46,7 +47,9 @@ class ClientSession {
   void tell(const std::string& line) const;
 
   const Options& options_;
+  TransferLog& log_;
   asio::io_context io_;
+  asio::steady_timer log_timer_{io_};
   asio::signal_set signals_{io_, SIGTERM, SIGHUP, SIGINT};
   SessionKeys keys_;
   Driver driver_;
@@ -60,8 +63,9 @@ class ClientSession {
   int status_ = kFailed;
 };
 
-ClientSession::ClientSession(const Options& options, Login& login)
+ClientSession::ClientSession(const Options& options, Login& login, TransferLog& log)
     : options_(options),
+      log_(log),
       keys_(login.finder.greeting()->secret, login.finder.greeting()->cipher),
       driver_(io_, session_config(), keys_,
               {[this](const SessionEvent& event) { on_event(event); },
@@ -80,6 +84,8 @@ ClientSession::ClientSession(const Options& options, Login& login)
   connector_->start();
   start_pumps();
   await_signals();
+  log_.start(now(), options_.host);
+  if (log_.wants_samples()) log_soon();
 }
 
 SessionConfig ClientSession::session_config() const {
@@ -137,6 +143,15 @@ void ClientSession::await_signals() {
   });
 }
 
+void ClientSession::log_soon() {
+  log_timer_.expires_after(TransferLog::kInterval);
+  log_timer_.async_wait([this](std::error_code error) {
+    if (error) return;
+    log_.sample(now(), driver_.session());
+    log_soon();
+  });
+}
+
 void ClientSession::on_stream_news(const StreamNews& news) {
   if (news.kind == StreamNews::Kind::kOpened) {
     // Nothing was asked for: a hostile server must not reach what we can reach.
@@ -164,6 +179,10 @@ void ClientSession::on_event(const SessionEvent& event) {
       tell(std::string("no answer by UDP: the stream goes over ") +
            (link_ ? "the direct TCP connection" : "the SSH connection"));
       break;
+    case SessionEventKind::kUdpOneWay:
+      tell(std::string("nothing comes by UDP: what the server sends goes over ") +
+           (link_ ? "the direct TCP connection" : "the SSH connection"));
+      break;
     case SessionEventKind::kExit:
       command_status_ = static_cast<int>(event.value);
       end_if_done();
@@ -173,16 +192,13 @@ void ClientSession::on_event(const SessionEvent& event) {
 }
 
 void ClientSession::on_proved(ChannelId id) {
+  log_.on_proved(id);
   const std::string name = "channel " + std::to_string(id);
   if (id == kSshChannel) return tell("the SSH channel carries packets");
   if (id >= kFirstTcpChannel) {
     link_ = id;
     return tell(name + ": the control link is a direct TCP connection");
   }
-    case SessionEventKind::kUdpOneWay:
-      tell(std::string("nothing comes by UDP: what the server sends goes over ") +
-           (link_ ? "the direct TCP connection" : "the SSH connection"));
-      break;
   const Channel* channel = driver_.session().channel(id);
   // Closed since, or silent again.
   const auto path = channel != nullptr ? channel->paths.active() : std::nullopt;
@@ -221,6 +237,7 @@ void ClientSession::fail(const std::string& sentence) {
 void ClientSession::end(int status) {
   status_ = status;
   tell_statistics();
+  log_.finish(now(), driver_.session(), status);
   connector_->stop();
   driver_.stop();
   io_.stop();
@@ -246,6 +263,8 @@ void ClientSession::tell(const std::string& line) const {
 
 }  // namespace
 
-int run_session(const Options& options, Login& login) { return ClientSession(options, login).run(); }
+int run_session(const Options& options, Login& login, TransferLog& log) {
+  return ClientSession(options, login, log).run();
+}
 
 }  // namespace mcdtp

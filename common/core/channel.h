@@ -11,6 +11,15 @@
 
 namespace mcdtp {
 
+// What went over one channel, ever. Bytes of datagrams or records.
+struct ChannelStatistics {
+  std::uint64_t bytes_sent = 0;
+  std::uint64_t bytes_covered = 0;  // of them, by reports
+  std::uint64_t bytes_received = 0;
+  std::uint64_t packets_lost = 0;     // declared lost
+  std::uint64_t spurious_losses = 0;  // ... wrongly
+};
+
 // One way for packets, in both directions. A datagram channel may lose and reorder and has an address to
 // prove; a stream channel (the SSH channel, a TCP connection) may not, but stalls, and ends.
 class Channel {
@@ -74,7 +83,8 @@ class Channel {
   std::size_t datagram_size = kMinDatagramSize;  // bytes of UDP payload
   std::shared_ptr<Flow> flow;  // of a datagram channel: what it is sent under, set as it is added
   DeliveryRate delivery;       // of a stream channel
-  bool blocked = false;        // its socket or pipe takes nothing now
+  ChannelStatistics statistics;
+  bool blocked = false;  // its socket or pipe takes nothing now
 
  private:
   Time probe_timer() const { return loss.probe_timer(sent, Receipts::kMaxInterval); }

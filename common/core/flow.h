@@ -38,6 +38,11 @@ class Flow {
   void on_report(ReportSample& sample);
   void on_silence(Time now);
 
+  // Bytes/s of datagrams.
+  double pacing_rate() const { return congestion_->pacing_rate(); }
+  // Bytes that may be in flight.
+  std::uint64_t window() const { return congestion_->window(); }
+
  private:
   void set_pace(Time now);
 

@@ -102,6 +102,7 @@ class Session {
 
   // ---- streams, see Streams ----
   Streams& streams() { return streams_; }
+  const Streams& streams() const { return streams_; }
   // The command has ended. Server only.
   void send_exit(std::uint8_t status) { control_.push(ExitFrame{status}); }
 
@@ -111,6 +112,10 @@ class Session {
   bool all_reported() const;
   const SessionStatistics& statistics() const { return statistics_; }
   const Channel* channel(ChannelId id) const;
+  template <typename Visitor>
+  void for_each_channel(Visitor&& visit) const {
+    for (const auto& [id, channel] : channels_) visit(channel);
+  }
 
  private:
   // The least that is worth sending to an address, in bytes: report_timer() and choose_path() have to agree on it.
@@ -157,16 +162,16 @@ class Session {
   bool stream_channel_may_send(const Channel& channel, std::size_t room) const;
   OutgoingPacket seal_off(Time now, Channel& channel, Packetizer& packet, PathId path);
   void decide_udp(Time now);
+  Duration udp_patience() const;
   Time udp_deadline() const;
+  void judge_silence();
   bool may_report(const Channel& channel) const;
   Time report_timer() const;
   Time data_timer() const;
 
   Role role_;
   std::uint64_t memory_;
-  Duration udp_patience() const;
   std::uint64_t wished_channels_;
-  void judge_silence();
   Channels channels_;
   ControlQueue control_;
   std::deque<SessionEvent> events_;
@@ -178,6 +183,7 @@ class Session {
   std::size_t proved_datagram_ = 0;
   Time started_;
   bool udp_decided_ = false;
+  bool silence_judged_ = false;  // whether anything comes by UDP: once, a while after it was decided on
   bool set_seen_ = false;
   bool exit_seen_ = false;
   bool peer_failed_ = false;
@@ -185,4 +191,3 @@ class Session {
 };
 
 }  // namespace mcdtp
-  bool silence_judged_ = false;  // whether anything comes by UDP: once, a while after it was decided on

@@ -17,6 +17,7 @@ bool Session::on_packet(Time now, ChannelId id, PathId from, PacketNumber number
   if (channel->is_datagram() && channel->paths.on_packet(from, size, channel->receipts.is_highest(number))) {
     channel->probe_soon(now);
   }
+  channel->statistics.bytes_received += size;
   Reader reader(frames);
   bool asks = false;
   while (const auto frame = read_frame(reader)) {
@@ -109,6 +110,8 @@ void Session::on_report(Time now, const ReportFrame& report) {
     cover(now, *channel, packet);
   }
   statistics_.spurious_losses += news.covered_late.size();
+  channel->statistics.spurious_losses += news.covered_late.size();
+  channel->statistics.bytes_covered += sample.covered + sample.found;
   if (channel->is_datagram()) channel->flow->on_found(sample.found);
   lose(now, *channel, sample);
   if (news.rtt) take_rate(*channel, *channel->sent.find(report.ranges.front().end - 1), sample);
@@ -134,6 +137,7 @@ void Session::lose(Time now, Channel& channel, ReportSample& sample) {
     sample.newest_lost = std::max(sample.newest_lost, packet.snapshot.sent);
     if (packet.snapshot.quiet) sample.quiet_lost += packet.size;
     ++statistics_.packets_lost;
+    ++channel.statistics.packets_lost;
     requeue(packet);
   }
   channel.flow->on_lost(sample.lost);

@@ -113,6 +113,7 @@ OutgoingPacket Session::seal_off(Time now, Channel& channel, Packetizer& packet,
   channel.on_sent(now, packet.asks());
   ++statistics_.packets_sent;
   statistics_.bytes_sent += sent.size;
+  channel.statistics.bytes_sent += sent.size;
   if (packet.has_data() && channel.is_datagram()) scheduler_.on_sent(sent.size);
   channel.sent.add(std::move(sent));
   channel.sent.forget(now - 2 * channel.loss.rtt().smoothed());

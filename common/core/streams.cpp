@@ -170,7 +170,10 @@ std::optional<Streams::Piece> Streams::take_from(std::deque<StreamId>& queue, st
   if (room <= head) return std::nullopt;
   const auto piece = stream.send.take(room - head, session_room());
   CHECK(piece);
-  if (piece->again) return Piece{id, *piece};
+  if (piece->again) {
+    resent_ += piece->size;
+    return Piece{id, *piece};
+  }
   session_sent_ += piece->size;
   run_ += piece->size;
   if (run_ >= kStreamRun) {

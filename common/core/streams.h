@@ -105,6 +105,10 @@ class Streams {
   // REQUIRES: bytes >= kMinMemory.
   void set_memory(std::uint64_t bytes) { tuner_.set_memory(bytes); }
   std::size_t count() const { return streams_.size(); }
+  // Bytes of all streams, ever: sent for the first time, sent again, and taken by their readers.
+  std::uint64_t bytes_sent() const { return session_sent_; }
+  std::uint64_t bytes_resent() const { return resent_; }
+  std::uint64_t bytes_taken() const { return session_consumed_; }
   // Bytes held for sending, over all streams.
   std::uint64_t buffered() const;
 
@@ -142,7 +146,8 @@ class Streams {
   std::uint64_t session_limit_ = kInitialSessionWindow;  // granted to us
   std::uint64_t session_sent_ = 0;                       // of it used: new bytes of all streams
   CreditWindow session_window_{kInitialSessionWindow};   // granted by us
-  std::uint64_t session_highest_ = 0;                    // of it used
+  std::uint64_t resent_ = 0;
+  std::uint64_t session_highest_ = 0;  // of it used
   std::uint64_t session_consumed_ = 0;
   WindowTuner tuner_{kDefaultMemory};
 };

@@ -20,6 +20,13 @@ inline Time now() {
   return Time(seconds(t.tv_sec) + Duration(t.tv_nsec));
 }
 
+// What the wall clock says, for people to read alone.
+inline timespec time_of_day() {
+  timespec t{};
+  clock_gettime(CLOCK_REALTIME, &t);
+  return t;
+}
+
 // Fills all of `out` from the kernel's generator, good for keys. Waits for it at early boot; throws where
 // there is none, for nothing else may take its place.
 inline void random_bytes(MutableBytes out) {

@@ -30,6 +30,9 @@ refused "^mcdtp-shim: --pacing odd: there are even and burst" shim --rate 1M --p
 refused "^mcdtp-shim: --pacing is for --cc fixed, not for --cc cubic" shim --cc cubic --pacing even far true
 refused "^mcdtp-shim: --memory 1: give" shim --memory 1 far true
 refused "^mcdtp-shim: --bootstrap x: there are" shim --bootstrap x far true
+refused "^mcdtp-shim: opening the log /nowhere/log: No such file or directory$" shim --log /nowhere/log far "touch $dir/done"
+refused "^mcdtp-shim: opening the log /: Is a directory$" shim --log-full / far "touch $dir/done"
+[ ! -e "$dir/done" ] || fail "the command ran"
 refused "^mcdtp-shim: unknown option --nonsense" shim --nonsense far true
 refused "^mcdtp-shim: no host given" "$SHIM"
 refused "^mcdtp-shim: the host -x starts with a dash" "$SHIM" -- -x true

@@ -64,6 +64,9 @@ TEST(OwnOptions, DefaultsAndValues) {
   EXPECT_EQ(all.backend, BackendChoice::kSsh);
   EXPECT_EQ(all.server_path, "-odd");
   EXPECT_EQ(all.command, "id");
+  const Options logs = parse_options(Words{"--log=a", "--log-full", "b", "h"});
+  EXPECT_EQ(logs.log_path, "a");
+  EXPECT_EQ(logs.full_log_path, "b");
   EXPECT_EQ(parse_options(Words{"--rate=500k", "h"}).rate_bits_per_second, 500'000u);
   EXPECT_EQ(parse_options(Words{"--cc=fixed", "--rate=80000", "h"}).rate_bits_per_second, 80'000u);
   EXPECT_EQ(parse_options(Words{"--coupling", "none", "h"}).coupling, Coupling::kNone);
@@ -131,6 +134,9 @@ TEST(OwnOptions, Refuses) {
       {"--memory=nan", "host"},
       {"--bootstrap=telnet", "host"},
       {"--server=", "host"},
+      {"--log=", "host"},
+      {"--log"},
+      {"--log-full=", "host"},
       {"--help=x"},
       {"--frob", "host"},
   };

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "common/core/session.h"
+
+namespace mcdtp {
+
+// The small and the full log of a transfer, see mcdtp-shim(1): one line at its end, and a row of CSV for each
+// channel every kInterval. Reads the session's statistics at these times alone, never per packet. Several
+// transfers may append to one file at once: what belongs together is one write. A file that takes no more is
+// said once and left.
+class TransferLog {
+ public:
+  static constexpr Duration kInterval = milliseconds(100);
+
+  // Unset: no such log. Throws std::runtime_error where a file cannot be opened.
+  TransferLog(const std::optional<std::string>& summary_path, const std::optional<std::string>& series_path);
+
+  bool wants_samples() const { return series_ != nullptr; }
+  void start(Time now, const std::string& host);
+  void on_proved(ChannelId id) { proved_.insert(id); }
+  void sample(Time now, const Session& session);
+  // REQUIRES: start() was called.
+  void finish(Time now, const Session& session, int status);
+
+ private:
+  class File {
+   public:
+    explicit File(std::string path);
+    ~File();
+    File(const File&) = delete;
+    File& operator=(const File&) = delete;
+    bool is_empty() const;
+    // In one write. Why it failed, or nothing.
+    std::optional<std::string> append(const std::string& text);
+    const std::string& path() const { return path_; }
+
+   private:
+    std::string path_;
+    int fd_;
+  };
+
+  static void append(std::unique_ptr<File>& file, const std::string& text);
+  void append_row(std::string& rows, Time now, const Channel& channel) const;
+
+  std::unique_ptr<File> summary_;
+  std::unique_ptr<File> series_;
+  std::string host_;
+  Time started_{};
+  std::string started_at_;      // the wall clock's word for it, UTC
+  std::set<ChannelId> proved_;  // channels that were proved at any time
+};
+
+}  // namespace mcdtp

@@ -1,0 +1,45 @@
+#!/bin/bash
+# The small and the full log of transfers: what they say is what was done.
+. "$(dirname "$0")/lib.sh"
+e2e_start
+value() { sed -n "$1p" "$dir/log" | tr ' ' '\n' | sed -n "s/^$2=//p"; } # LINE NAME
+
+step "two transfers, a line each"
+pattern 300000 >"$dir/bytes"
+status 7 shim --log "$dir/log" --log-full "$dir/full" far 'cat; sleep 0.3; exit 7' <"$dir/bytes"
+same_file "stdout" "$dir/bytes" "$dir/out"
+err_is ""
+status 0 shim --log="$dir/log" --log-full="$dir/full" far 'echo word' </dev/null
+same "lines" 2 "$(wc -l <"$dir/log")"
+same "status" 7 "$(value 1 status)"
+same "bytes sent" 300000 "$(value 1 sent_bytes)"
+same "bytes received" 300000 "$(value 1 received_bytes)"
+same "status" 0 "$(value 2 status)"
+same "bytes sent" 0 "$(value 2 sent_bytes)"
+same "bytes received" 5 "$(value 2 received_bytes)"
+same "host" far "$(value 2 host)"
+[ "$(value 1 udp_channels)" -ge 1 ] || fail "no UDP channel"
+
+step "the course of both, one head"
+same "heads" 1 "$(grep -c '^start,seconds,channel,' "$dir/full")"
+python3 - "$dir/full" "$(value 1 start)" "$(value 2 start)" <<'END' || fail "the full log"
+import csv, sys
+rows = list(csv.DictReader(open(sys.argv[1])))
+assert {row["start"] for row in rows} == set(sys.argv[2:]), "another transfer"
+first = [row for row in rows if row["start"] == sys.argv[2]]
+for row in rows:
+    assert None not in row and None not in row.values(), row
+assert {"0", "255"} <= {row["channel"] for row in first}, "a channel is missing"
+last = {row["channel"]: row for row in first}
+assert sum(int(row["sent_bytes"]) for row in last.values()) >= 300000
+assert sum(int(row["covered_bytes"]) for row in last.values()) >= 300000
+assert sum(int(row["received_bytes"]) for row in last.values()) >= 300000
+assert len({row["seconds"] for row in first}) >= 3, "too few samples"
+END
+
+step "a log that takes no more does not end the transfer"
+status 0 shim --log /dev/full far 'echo word' </dev/null
+out_is word
+err_is "mcdtp-shim: writing the log /dev/full: No space left on device"
+nothing_left
+passed
