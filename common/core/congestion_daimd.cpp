@@ -72,7 +72,8 @@ void CongestionDaimd::note_rate(const ReportSample& sample) {
   if (queue_stands_ && !limited_) full_rate_ = std::max(full_rate_, taken_);
 }
 
-void CongestionDaimd::end_slow_start() {
+void CongestionDaimd::end_slow_start(Time now) {
+  interval_began_ = now;
   slow_start_ = false;
   rate_ = std::max(kLowestRate, taken_ > 0 ? taken_ : window_ / round_seconds());
 }
@@ -82,8 +83,7 @@ void CongestionDaimd::end_slow_start() {
 void CongestionDaimd::on_loss(const ReportSample& sample) {
   if (slow_start_) {
     cut_at_ = sample.sent;
-    interval_began_ = sample.now;
-    return end_slow_start();
+    return end_slow_start(sample.now);
   }
   spoilt_intervals_ += 1 + sample.lost / sample.datagram_size;
   if (sample.newest_lost > cut_at_) {
@@ -132,8 +132,8 @@ void CongestionDaimd::pass_intervals(Time now) {
     rate_ = std::min(kHighestRate, rate_ + increase() / to_seconds(kSyn));
 }
 
-void CongestionDaimd::on_silence(Time) {
-  if (slow_start_) end_slow_start();
+void CongestionDaimd::on_silence(Time now) {
+  if (slow_start_) end_slow_start(now);
   rate_ = std::max(kLowestRate, rate_ / 2);
 }
 

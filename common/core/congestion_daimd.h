@@ -46,7 +46,7 @@ class CongestionDaimd : public CongestionController {
 
   void note_rtt(Time now, Duration rtt);
   void note_rate(const ReportSample& sample);
-  void end_slow_start();
+  void end_slow_start(Time now);
   void on_loss(const ReportSample& sample);
   void cut(std::uint64_t sent);
   void grow(const ReportSample& sample);

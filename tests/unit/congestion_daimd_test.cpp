@@ -88,6 +88,18 @@ TEST(CongestionDaimd, SlowStartMayEndAtOnce) {
   EXPECT_NEAR(daimd.pacing_rate(), 16 * 1200 / 0.06, 1);
 }
 
+// What lies before the end of slow start is no interval of growth.
+TEST(CongestionDaimd, SilenceMayEndSlowStart) {
+  Sender sender(1e9);
+  sender.steps(5);
+  const double before = sender.daimd.pacing_rate();
+  sender.daimd.on_silence(sender.now);
+  EXPECT_FALSE(sender.daimd.in_slow_start());
+  EXPECT_LE(sender.daimd.pacing_rate(), before / 2);
+  sender.report(0);
+  EXPECT_LE(sender.daimd.pacing_rate(), before / 2 + 1500 / 0.01);
+}
+
 TEST(CongestionDaimd, AnEpisodeDividesTheRate) {
   Sender sender(1e9);
   sender.start();
