@@ -3,48 +3,99 @@
 #include <algorithm>
 #include <optional>
 
+#include "common/core/stream_buffer.h"
 #include "common/core/types.h"
 
 namespace mcdtp {
 
-inline constexpr std::uint64_t kInitialStreamWindow = 1 << 20;
-inline constexpr std::uint64_t kInitialSessionWindow = 4 * kInitialStreamWindow;
+// What a stream may send before any credit has come: streams 0 and 1, and those that are opened.
+inline constexpr std::uint64_t kInitialStdioWindow = 1 << 20;
+inline constexpr std::uint64_t kInitialStreamWindow = 16 * 1024;
+inline constexpr std::uint64_t kInitialSessionWindow = 4 << 20;
 inline constexpr std::uint64_t kDefaultMemory = std::uint64_t{256} << 20;
 inline constexpr std::uint64_t kMinMemory = std::uint64_t{8} << 20;
 
-// How far beyond what was consumed a sender may go. The limit given out only rises.
+// A limit given out to a sender. It only rises.
 class CreditWindow {
  public:
-  explicit CreditWindow(std::uint64_t window) : window_(window), limit_(window) {}
+  // The least that is worth a frame.
+  static constexpr std::uint64_t kMinGain = 16 * 1024;
 
-  void set_window(std::uint64_t bytes) { window_ = std::max(window_, bytes); }
-  // The new limit, when it is worth a frame: a quarter of the window is used up.
-  std::optional<std::uint64_t> renew(std::uint64_t consumed) {
-    const std::uint64_t limit = consumed + window_;
-    if (limit < limit_ + window_ / 4) return std::nullopt;
+  explicit CreditWindow(std::uint64_t limit) : limit_(limit) {}
+
+  // `window`: how far beyond `consumed` the sender may go now; `highest`: how far it has gone. The new limit, when it
+  // is worth a frame: a quarter of the window, or half of what the sender has left.
+  std::optional<std::uint64_t> renew(std::uint64_t consumed, std::uint64_t highest, std::uint64_t window) {
+    const std::uint64_t limit = consumed + window;
+    if (limit <= limit_) return std::nullopt;
+    const std::uint64_t left = limit_ - std::min(highest, limit_);
+    if (limit - limit_ < std::min(window / 4, std::max(left / 2, kMinGain))) return std::nullopt;
     return limit_ = limit;
   }
   std::uint64_t limit() const { return limit_; }
-  std::uint64_t window() const { return window_; }
 
  private:
-  std::uint64_t window_;
   std::uint64_t limit_;
+};
+
+// How --memory is shared out, see mcdtp-protocol(7). Sizes in bytes.
+// Invariant: data() + 2 blocks for each of max_streams() + the spare blocks of both ways = memory.
+class MemoryShares {
+ public:
+  explicit MemoryShares(std::uint64_t memory) : memory_(memory) {}
+
+  std::uint64_t memory() const { return memory_; }
+  // Streams that may exist at once.
+  std::size_t max_streams() const {
+    return static_cast<std::size_t>(std::clamp<std::uint64_t>(memory_ / 16 / kEdges, 128, 4096));
+  }
+  // Holes in what came, over all streams: a peer that leaves more is not losing packets, it wants our memory.
+  std::size_t max_holes() const { return static_cast<std::size_t>(memory_ / 1024); }
+  // For what is held for sending, in blocks, and what the peer has credit for, together.
+  std::uint64_t data() const { return memory_ - max_streams() * kEdges - kSpares; }
+  // What may be held for sending, in blocks, while the peer has credit for so much.
+  std::uint64_t for_sending(std::uint64_t credit) const { return data() - std::min(credit, data()); }
+  // Up to where a stream may go on taking of it: after that there is a block for each stream that has none.
+  std::uint64_t one_stream_sends(std::uint64_t credit, std::size_t streams) const {
+    const std::uint64_t all = for_sending(credit);
+    const std::uint64_t kept = std::max<std::uint64_t>(streams, 128) * BlockPool::kBlockSize;
+    return all - std::min(kept, all / 2);
+  }
+  // What the peer may have credit for while so much is held for sending.
+  std::uint64_t session_window(std::uint64_t held_for_sending) const {
+    return data() - std::max(held_for_sending, memory_ / 8);
+  }
+  // Credit that no other stream can take away.
+  std::uint64_t reserve() const { return std::clamp<std::uint64_t>(memory_ / 1024, 16 * 1024, 64 * 1024); }
+  // Room for the reserves of so many streams, and of some to come.
+  std::uint64_t reserved(std::size_t streams) const {
+    return std::max<std::uint64_t>(streams, kReadyFor) * reserve();
+  }
+  // What one stream may have credit for where others have `others` beyond their reserves: 7/8 of what is free, so
+  // that a stream alone has nearly all, n busy ones share evenly, and those that come find something.
+  std::uint64_t stream_window(std::uint64_t session_window, std::size_t streams, std::uint64_t others) const {
+    const std::uint64_t taken = reserved(streams) + others;
+    return reserve() + (session_window > taken ? (session_window - taken) / 8 * 7 : 0);
+  }
+
+ private:
+  static constexpr std::size_t kReadyFor = 64;
+  // What a stream receives begins and ends in the middle of a block.
+  static constexpr std::uint64_t kEdges = 2 * BlockPool::kBlockSize;
+  static constexpr std::uint64_t kSpares = 2 * BlockPool::kMaxSpares * BlockPool::kBlockSize;
+
+  std::uint64_t memory_;
 };
 
 // Sizes windows from what arrives: a stream that loses packets needs rate x RTT x (1 + k), k the rounds until
 // all packets are in, each about 1.4 RTT long: a loss is noticed some reports late. The losses of a whole transfer
 // count, not those of one RTT: 100,000 packets at 5 % need k = 4, at 10 % k = 5. kRounds covers that, and the
 // two RTTs by which the measure lags behind a start-up that doubles.
-// One stream gets at most a quarter of the session's window, the session at most `memory`.
 class WindowTuner {
  public:
   static constexpr std::uint64_t kRounds = 12;
 
-  explicit WindowTuner(std::uint64_t memory) : memory_(memory) {}
-
-  void set_memory(std::uint64_t bytes) { memory_ = bytes; }
-  // True: the windows have grown.
+  // True: the window has grown.
   bool on_arrived(Time now, std::uint64_t bytes, Duration rtt) {
     arrived_ += bytes;
     const Duration period = std::max<Duration>(rtt, milliseconds(2));
@@ -53,18 +104,15 @@ class WindowTuner {
     const auto per_rtt = static_cast<std::uint64_t>(static_cast<double>(arrived_) * share);
     since_ = now;
     arrived_ = 0;
-    const std::uint64_t wanted = std::min(kRounds * per_rtt, memory_ / 4);
-    if (wanted <= stream_window_) return false;
-    stream_window_ = wanted;
+    if (kRounds * per_rtt <= window_) return false;
+    window_ = kRounds * per_rtt;
     return true;
   }
-  std::uint64_t memory() const { return memory_; }
-  std::uint64_t stream_window() const { return stream_window_; }
-  std::uint64_t session_window() const { return std::min(4 * stream_window_, memory_); }
+  // What a stream wants to have credit for.
+  std::uint64_t window() const { return window_; }
 
  private:
-  std::uint64_t memory_;
-  std::uint64_t stream_window_ = kInitialStreamWindow;
+  std::uint64_t window_ = kInitialStdioWindow;
   std::uint64_t arrived_ = 0;
   Time since_{};
 };

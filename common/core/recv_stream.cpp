@@ -55,6 +55,7 @@ RecvStream::Outcome RecvStream::on_reset(std::uint64_t final_size) {
   above_.clear();
   in_order_ = final_size;
   buffer_.release_below(final_size);
+  buffer_.trim(final_size);
   return {Verdict::kTaken, raise_highest(final_size)};
 }
 

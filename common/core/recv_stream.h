@@ -23,7 +23,7 @@ class RecvStream {
     std::uint64_t highest_rose_by = 0;
   };
 
-  explicit RecvStream(std::uint64_t credit) : credit_(credit) {}
+  RecvStream(BlockPool& pool, std::uint64_t credit) : buffer_(pool), credit_(credit) {}
 
   [[nodiscard]] Outcome on_data(std::uint64_t offset, Bytes data);
   // Takes no credit: the end may be known before the bytes that lead there may be sent.
@@ -41,6 +41,8 @@ class RecvStream {
   void consume(std::size_t size) {
     CHECK(size <= readable_size());
     buffer_.release_below(buffer_.base() + size);
+    // Where nothing is left, no block is kept.
+    if (buffer_.base() == highest_) buffer_.trim(highest_);
   }
 
   void raise_credit(std::uint64_t limit) { credit_ = limit > credit_ ? limit : credit_; }
@@ -48,6 +50,8 @@ class RecvStream {
   std::uint64_t consumed() const { return buffer_.base(); }
   std::uint64_t highest() const { return highest_; }
   std::optional<std::uint64_t> final_size() const { return final_size_; }
+  // A sender that has not sent all up to the end may still need credit, although the end is known.
+  bool wants_credit() const { return !final_size_ || highest_ < *final_size_; }
   // Every byte up to the final size is in.
   bool all_received() const { return final_size_ && in_order_ == *final_size_; }
   // ... and has been given out.

@@ -9,6 +9,7 @@ namespace mcdtp {
 void SendStream::wrote(std::size_t size) {
   CHECK(writable());
   end_ += size;
+  buffer_.trim(end_);
 }
 
 void SendStream::write(Bytes data) {
@@ -17,7 +18,16 @@ void SendStream::write(Bytes data) {
   end_ += data.size();
 }
 
-void SendStream::finish() { finished_ = true; }
+void SendStream::finish() {
+  finished_ = true;
+  buffer_.trim(end_);
+}
+
+// Where nothing is left, no block is kept.
+void SendStream::release_below(std::uint64_t offset) {
+  buffer_.release_below(offset);
+  if (offset == end_) buffer_.trim(end_);
+}
 
 void SendStream::reset() {
   reset_ = true;
@@ -29,7 +39,7 @@ void SendStream::complete() {
   next_offset_ = end_;
   requeued_.clear();
   covered_.clear();
-  buffer_.release_below(end_);
+  release_below(end_);
 }
 
 std::optional<SendStream::Piece> SendStream::take(std::size_t max_size, std::uint64_t session_room) {
@@ -54,7 +64,7 @@ void SendStream::covered(std::uint64_t offset, std::uint64_t size) {
   requeued_.subtract(offset, end);
   covered_.add(std::max(offset, base), end);
   if (covered_.front().begin > base) return;
-  buffer_.release_below(covered_.front().end);
+  release_below(covered_.front().end);
   covered_.pop_front();
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 
 #include "common/core/ranges.h"
@@ -20,8 +21,12 @@ class SendStream {
     bool again = false;
   };
 
-  // Room for the writer, at least one byte. REQUIRES: writable().
-  MutableBytes room() { return buffer_.room(end_); }
+  explicit SendStream(BlockPool& pool) : buffer_(pool) {}
+
+  // Room for the writer after `skip` bytes of it, at least one byte. REQUIRES: writable().
+  MutableBytes room(std::size_t skip = 0) { return buffer_.room(end_ + skip); }
+  // That room is there already, without a new block.
+  bool has_block(std::size_t skip = 0) const { return buffer_.has_block(end_ + skip); }
   // The writer filled `size` bytes of room().
   void wrote(std::size_t size);
   void write(Bytes data);
@@ -46,6 +51,8 @@ class SendStream {
 
   void raise_credit(std::uint64_t limit) { credit_ = limit > credit_ ? limit : credit_; }
   std::uint64_t credit() const { return credit_; }
+  // New bytes that the peer takes now.
+  std::uint64_t credit_left() const { return credit_ - std::min(credit_, next_offset_); }
 
   bool has_requeued() const { return !requeued_.empty(); }
   bool has_new() const { return next_offset_ < end_; }
@@ -64,6 +71,7 @@ class SendStream {
 
  private:
   std::optional<Piece> take_requeued(std::size_t max_size);
+  void release_below(std::uint64_t offset);
 
   StreamBuffer buffer_;  // its base: all below is covered
   RangeSet covered_;     // above the base

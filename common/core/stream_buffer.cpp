@@ -7,6 +7,21 @@
 
 namespace mcdtp {
 
+std::unique_ptr<BlockPool::Block> BlockPool::take() {
+  ++in_use_;
+  // Not value-initialised: every byte is written before it is read.
+  if (spares_.empty()) return std::unique_ptr<Block>(new Block);
+  std::unique_ptr<Block> block = std::move(spares_.back());
+  spares_.pop_back();
+  return block;
+}
+
+void BlockPool::give(std::unique_ptr<Block> block) {
+  if (!block) return;
+  --in_use_;
+  if (spares_.size() < kMaxSpares) spares_.push_back(std::move(block));
+}
+
 std::size_t StreamBuffer::index_of(std::uint64_t offset) const {
   CHECK(offset >= base_);
   return static_cast<std::size_t>(offset / kBlockSize - base_ / kBlockSize);
@@ -15,16 +30,8 @@ std::size_t StreamBuffer::index_of(std::uint64_t offset) const {
 StreamBuffer::Block& StreamBuffer::block_at(std::uint64_t offset) {
   const std::size_t index = index_of(offset);
   if (index >= blocks_.size()) blocks_.resize(index + 1);
-  if (!blocks_[index]) blocks_[index] = new_block();
+  if (!blocks_[index]) blocks_[index] = pool_->take();
   return *blocks_[index];
-}
-
-std::unique_ptr<StreamBuffer::Block> StreamBuffer::new_block() {
-  // Not value-initialised: every byte is written before it is read.
-  if (spares_.empty()) return std::unique_ptr<Block>(new Block);
-  std::unique_ptr<Block> block = std::move(spares_.back());
-  spares_.pop_back();
-  return block;
 }
 
 MutableBytes StreamBuffer::room(std::uint64_t offset) {
@@ -60,10 +67,30 @@ void StreamBuffer::read(std::uint64_t offset, MutableBytes out) const {
 void StreamBuffer::release_below(std::uint64_t offset) {
   CHECK(offset >= base_);
   for (std::uint64_t gone = offset / kBlockSize - base_ / kBlockSize; gone > 0 && !blocks_.empty(); --gone) {
-    if (blocks_.front() && spares_.size() < kMaxSpares) spares_.push_back(std::move(blocks_.front()));
+    pool_->give(std::move(blocks_.front()));
     blocks_.pop_front();
   }
   base_ = offset;
+}
+
+void StreamBuffer::trim(std::uint64_t end) {
+  const std::size_t kept = end == base_ ? 0 : index_of(end - 1) + 1;
+  while (blocks_.size() > kept) {
+    pool_->give(std::move(blocks_.back()));
+    blocks_.pop_back();
+  }
+}
+
+void StreamBuffer::clear() { trim(base_); }
+
+std::size_t StreamBuffer::blocks() const {
+  return static_cast<std::size_t>(
+      std::count_if(blocks_.begin(), blocks_.end(), [](const auto& block) { return block != nullptr; }));
+}
+
+bool StreamBuffer::has_block(std::uint64_t offset) const {
+  const std::size_t index = index_of(offset);
+  return index < blocks_.size() && blocks_[index];
 }
 
 }  // namespace mcdtp

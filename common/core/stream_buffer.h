@@ -9,12 +9,35 @@
 
 namespace mcdtp {
 
+// The blocks of all buffers that share it: counts those in use, and keeps a few for the next need, for fresh memory
+// costs a page fault for every 4 KiB. Outlives its buffers.
+class BlockPool {
+ public:
+  static constexpr std::size_t kBlockSize = 4 * 1024;
+  // Blocks kept: 256 KiB.
+  static constexpr std::size_t kMaxSpares = 64;
+  using Block = std::array<std::uint8_t, kBlockSize>;
+
+  std::unique_ptr<Block> take();
+  void give(std::unique_ptr<Block> block);
+  // Bytes of blocks in use.
+  std::uint64_t in_use() const { return in_use_ * kBlockSize; }
+
+ private:
+  std::uint64_t in_use_ = 0;
+  std::vector<std::unique_ptr<Block>> spares_;
+};
+
 // Bytes of a stream by absolute offset, kept in blocks, so that none is moved once it is written.
-// A block is made when it is first touched and given back when the base has passed it; a few are kept for the
-// next need, for fresh memory costs a page fault for every 4 KiB.
+// A block is made when it is first touched and given back when the base has passed it.
 class StreamBuffer {
  public:
-  static constexpr std::size_t kBlockSize = 64 * 1024;
+  static constexpr std::size_t kBlockSize = BlockPool::kBlockSize;
+
+  explicit StreamBuffer(BlockPool& pool) : pool_(&pool) {}
+  ~StreamBuffer() { clear(); }
+  StreamBuffer(StreamBuffer&&) = default;
+  StreamBuffer& operator=(StreamBuffer&&) = delete;
 
   // REQUIRES: offset >= base().
   void write(std::uint64_t offset, Bytes data);
@@ -26,21 +49,25 @@ class StreamBuffer {
   MutableBytes room(std::uint64_t offset);
   // Forgets what lies below `offset`. REQUIRES: offset >= base().
   void release_below(std::uint64_t offset);
+  // Gives back the blocks that hold nothing below `end`. REQUIRES: end >= base().
+  void trim(std::uint64_t end);
 
   std::uint64_t base() const { return base_; }
-  std::size_t blocks() const { return blocks_.size(); }
+  // Blocks that hold something.
+  std::size_t blocks() const;
+  // A block is there that has room at `offset`.
+  bool has_block(std::uint64_t offset) const;
 
  private:
-  static constexpr std::size_t kMaxSpares = 16;
-  using Block = std::array<std::uint8_t, kBlockSize>;
+  using Block = BlockPool::Block;
 
   std::size_t index_of(std::uint64_t offset) const;
   Block& block_at(std::uint64_t offset);
-  std::unique_ptr<Block> new_block();
+  void clear();
 
+  BlockPool* pool_;
   std::uint64_t base_ = 0;
   std::deque<std::unique_ptr<Block>> blocks_;  // blocks_[0] holds base_; a null one was never touched
-  std::vector<std::unique_ptr<Block>> spares_;
 };
 
 }  // namespace mcdtp

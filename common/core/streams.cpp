@@ -1,6 +1,8 @@
 #include "common/core/streams.h"
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 
 #include "common/core/check.h"
 
@@ -10,11 +12,6 @@ namespace {
 // Bytes that a stream may send before the next one has its turn.
 constexpr std::uint64_t kStreamRun = 16 * 1024;
 
-// A sender that has not sent all up to the end may still need credit, although the end is known.
-bool wants_credit(const RecvStream& recv) {
-  return !recv.final_size() || recv.highest() < *recv.final_size();
-}
-
 }  // namespace
 
 Streams::Streams(Role role, ControlQueue& control, std::deque<StreamNews>& news)
@@ -22,12 +19,14 @@ Streams::Streams(Role role, ControlQueue& control, std::deque<StreamNews>& news)
       news_(news),
       next_own_(role == Role::kClient ? kFirstClientStream : kFirstServerStream),
       next_peer_(role == Role::kClient ? kFirstServerStream : kFirstClientStream) {
-  create(kStdio).opened = true;
-  create(kStderr).opened = true;
+  create(kStdio, kInitialStdioWindow).opened = true;
+  create(kStderr, kInitialStdioWindow).opened = true;
 }
 
-Stream& Streams::create(StreamId id) {
-  return streams_.try_emplace(id, kInitialStreamWindow, kInitialStreamWindow).first->second;
+Stream& Streams::create(StreamId id, std::uint64_t initial_window) {
+  Stream& stream = streams_.try_emplace(id, sending_, receiving_, initial_window).first->second;
+  account(stream);
+  return stream;
 }
 
 Stream* Streams::find(StreamId id) {
@@ -39,30 +38,41 @@ const Stream* Streams::find(StreamId id) const { return const_cast<Streams*>(thi
 
 Stream* Streams::find_or_create(StreamId id) {
   if (id < next_peer_ || id % 2 != next_peer_ % 2) return find(id);
-  if (id - next_peer_ >= 2 * kMaxStreams || streams_.size() >= kMaxStreams) return nullptr;
-  for (; next_peer_ <= id; next_peer_ += 2) create(next_peer_);
+  if (streams_.size() + (id - next_peer_) / 2 >= shares_.max_streams()) return nullptr;
+  for (; next_peer_ <= id; next_peer_ += 2) create(next_peer_, kInitialStreamWindow);
   return find(id);
 }
 
 // ---- the user's side ----
 
 StreamId Streams::open(std::string target) {
-  CHECK(target.size() <= kMaxTargetSize);
+  CHECK(can_open() && target.size() <= kMaxTargetSize);
   const StreamId id = next_own_;
   next_own_ += 2;
-  create(id).opened = true;
+  Stream& stream = create(id, kInitialStreamWindow);
+  stream.opened = true;
   control_.push(OpenFrame{id, std::move(target)});
+  renew_credit(id, stream);
   return id;
 }
 
 MutableBytes Streams::write_room(StreamId id) {
+  std::array<MutableBytes, 1> room;
+  return write_rooms(id, room) == 1 ? room[0] : MutableBytes{};
+}
+
+std::size_t Streams::write_rooms(StreamId id, std::span<MutableBytes> rooms) {
   Stream* stream = find(id);
-  if (stream == nullptr || !stream->send.writable()) return {};
-  if (stream->send.unsent() >= kWriteAhead || holds_too_much(*stream)) {
-    stream->writer_waits = true;
-    return {};
+  if (stream == nullptr || !stream->send.writable()) return 0;
+  std::size_t count = 0, skip = 0;
+  for (; count < rooms.size() && may_write(*stream, skip); skip += rooms[count++].size()) {
+    rooms[count] = stream->send.room(skip);
   }
-  return stream->send.room();
+  if (count == 0) {
+    stream->writer_waits = true;
+    wait_for_memory_.insert(id);
+  }
+  return count;
 }
 
 void Streams::wrote(StreamId id, std::size_t size) {
@@ -85,6 +95,7 @@ void Streams::reset(StreamId id) {
   stream->send.reset();
   stream->send_done = true;
   control_.push(ResetFrame{id, stream->send.end()});
+  wake_writers();
   forget_if_done(id);
 }
 
@@ -101,6 +112,7 @@ void Streams::consume(StreamId id, std::size_t size) {
   stream->recv.consume(size);
   session_consumed_ += size;
   renew_credit(id, *stream);
+  wake_writers();
 }
 
 void Streams::stop(StreamId id) {
@@ -194,6 +206,7 @@ void Streams::covered(const DataRef& ref) {
   if (stream == nullptr) return;
   stream->send.covered(ref.offset, ref.size);
   tell_writable(ref.stream, *stream);
+  wake_writers();
 }
 
 void Streams::requeue(const DataRef& ref) {
@@ -206,17 +219,11 @@ void Streams::requeue(const DataRef& ref) {
 std::optional<ControlFrame> Streams::renewed(const ControlFrame& frame) {
   if (const auto* credit = std::get_if<StreamCreditFrame>(&frame)) {
     const Stream* stream = find(credit->stream);
-    if (stream == nullptr || !wants_credit(stream->recv)) return std::nullopt;
+    if (stream == nullptr || !stream->recv.wants_credit()) return std::nullopt;
     return StreamCreditFrame{credit->stream, stream->window.limit()};
   }
   if (std::holds_alternative<SessionCreditFrame>(frame)) return SessionCreditFrame{session_window_.limit()};
   return frame;
-}
-
-void Streams::tell_writable(StreamId id, Stream& stream) {
-  if (!stream.writer_waits || stream.send.unsent() >= kWriteAhead || holds_too_much(stream)) return;
-  stream.writer_waits = false;
-  news_.push_back({StreamNews::Kind::kWritable, id, {}});
 }
 
 std::uint64_t Streams::buffered() const {
@@ -247,7 +254,10 @@ std::optional<std::string> Streams::fault(StreamId id, RecvStream::Verdict verdi
 std::optional<std::string> Streams::on_data(Time now, const DataFrame& frame, Duration rtt) {
   Stream* stream = find_or_create(frame.stream);
   if (stream == nullptr) return absent(frame.stream);
+  holes_ -= stream->recv.holes();
   const RecvStream::Outcome outcome = stream->recv.on_data(frame.offset, frame.data);
+  holes_ += stream->recv.holes();
+  if (holes_ > shares_.max_holes()) return "the session has too many holes";
   if (auto wrong = fault(frame.stream, outcome.verdict)) return wrong;
   session_highest_ += outcome.highest_rose_by;
   if (session_highest_ > session_window_.limit()) return "the session went beyond its credit";
@@ -268,7 +278,9 @@ std::optional<std::string> Streams::on_reset(const ResetFrame& frame) {
   Stream* stream = find_or_create(frame.stream);
   if (stream == nullptr) return absent(frame.stream);
   const std::uint64_t consumed_before = stream->recv.consumed();
+  holes_ -= stream->recv.holes();
   const RecvStream::Outcome outcome = stream->recv.on_reset(frame.final_size);
+  holes_ += stream->recv.holes();
   if (auto wrong = fault(frame.stream, outcome.verdict)) return wrong;
   session_highest_ += outcome.highest_rose_by;
   if (session_highest_ > session_window_.limit()) return "the session went beyond its credit";
@@ -286,6 +298,7 @@ std::optional<std::string> Streams::on_open(const OpenFrame& frame) {
   stream->opened = true;
   news_.push_back({StreamNews::Kind::kOpened, frame.stream, frame.target});
   if (stream->send.is_reset()) news_.push_back({StreamNews::Kind::kStopped, frame.stream, {}});
+  renew_credit(frame.stream, *stream);
   after_receive(frame.stream, *stream);
   return std::nullopt;
 }
@@ -303,6 +316,7 @@ void Streams::on_stream_credit(const StreamCreditFrame& frame) {
   if (stream == nullptr) return;
   stream->send.raise_credit(frame.limit);
   queue_fresh(frame.stream, *stream);
+  tell_writable(frame.stream, *stream);
 }
 
 void Streams::on_session_credit(const SessionCreditFrame& frame) {
@@ -314,6 +328,7 @@ void Streams::on_complete(const CompleteFrame& frame) {
   if (stream == nullptr || !stream->fin_queued || stream->send.next_offset() != stream->send.end()) return;
   stream->send.complete();
   stream->send_done = true;
+  wake_writers();
   forget_if_done(frame.stream);
 }
 
@@ -336,30 +351,17 @@ void Streams::after_receive(StreamId id, Stream& stream) {
     tell_readable(id, stream);
 }
 
-void Streams::renew_credit(StreamId id, Stream& stream) {
-  if (const auto limit = session_window_.renew(session_consumed_)) control_.push(SessionCreditFrame{*limit});
-  if (!wants_credit(stream.recv)) return;
-  stream.window.set_window(tuner_.stream_window());
-  if (const auto limit = stream.window.renew(stream.recv.consumed())) {
-    stream.recv.raise_credit(*limit);
-    control_.push(StreamCreditFrame{id, *limit});
-  }
-}
-
-void Streams::grow_windows() {
-  session_window_.set_window(tuner_.session_window());
-  for (auto& [id, stream] : streams_) renew_credit(id, stream);
-}
-
-// A peer may grant any credit and report nothing: what we keep for it is bounded all the same.
-bool Streams::holds_too_much(const Stream& stream) const {
-  return stream.send.buffered() >= tuner_.memory() / 2;
-}
-
 void Streams::forget_if_done(StreamId id) {
   const Stream* stream = find(id);
-  if (stream != nullptr && stream->released && stream->send_done && stream->recv.all_consumed())
-    streams_.erase(id);
+  if (stream != nullptr && stream->released && stream->send_done && stream->recv.all_consumed()) forget(id);
+}
+
+void Streams::forget(StreamId id) {
+  const Stream& stream = streams_.at(id);
+  committed_ -= stream.committed;
+  excess_ -= stream.excess;
+  wait_for_memory_.erase(id);
+  streams_.erase(id);
 }
 
 }  // namespace mcdtp

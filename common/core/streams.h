@@ -3,6 +3,8 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 
 #include "common/core/control_queue.h"
@@ -15,13 +17,17 @@ namespace mcdtp {
 
 // One stream both ways, and what has been said of it to each side.
 struct Stream {
-  Stream(std::uint64_t peer_grants, std::uint64_t we_grant) : recv(we_grant), window(we_grant) {
-    send.raise_credit(peer_grants);
+  // `initial`: the credit that each side has before any was given.
+  Stream(BlockPool& sending, BlockPool& receiving, std::uint64_t initial)
+      : send(sending), recv(receiving, initial), window(initial) {
+    send.raise_credit(initial);
   }
 
   SendStream send;
   RecvStream recv;
   CreditWindow window;
+  std::uint64_t committed = 0;   // bytes that our reader has not taken, or that the peer may still send
+  std::uint64_t excess = 0;      // of them, beyond the reserve
   bool fin_queued = false;       // the peer is told where the stream ends
   bool opened = false;           // OPEN has come, or we sent it; bytes may come before it
   bool released = false;         // its user is done with it
@@ -52,17 +58,17 @@ class Streams {
  public:
   // What a writer may have waiting beyond what can be sent at once, in bytes.
   static constexpr std::uint64_t kWriteAhead = 512 * 1024;
-  // Streams that may exist at once: each can hold a block of its buffer for a single byte, and together they
-  // stay within the default memory.
-  static constexpr std::size_t kMaxStreams = kDefaultMemory / StreamBuffer::kBlockSize;
 
   Streams(Role role, ControlQueue& control, std::deque<StreamNews>& news);
 
   // The user's side.
-  // A stream to `target`. REQUIRES: target.size() <= kMaxTargetSize.
+  // A stream to `target`. REQUIRES: can_open(), target.size() <= kMaxTargetSize.
   StreamId open(std::string target);
+  bool can_open() const { return streams_.size() < shares_.max_streams(); }
   // Room for the writer; empty while it has to wait, and then kWritable follows.
   MutableBytes write_room(StreamId id);
+  // The same, several pieces that follow one another: how many.
+  std::size_t write_rooms(StreamId id, std::span<MutableBytes> rooms);
   void wrote(StreamId id, std::size_t size);
   void finish(StreamId id);
   void reset(StreamId id);
@@ -103,8 +109,10 @@ class Streams {
   void on_complete(const CompleteFrame& frame);
 
   // REQUIRES: bytes >= kMinMemory.
-  void set_memory(std::uint64_t bytes) { tuner_.set_memory(bytes); }
+  void set_memory(std::uint64_t bytes) { shares_ = MemoryShares(bytes); }
   std::size_t count() const { return streams_.size(); }
+  // Memory in use for the bytes of all streams, both ways.
+  std::uint64_t memory_in_use() const { return sending_.in_use() + receiving_.in_use(); }
   // Bytes of all streams, ever: sent for the first time, sent again, and taken by their readers.
   std::uint64_t bytes_sent() const { return session_sent_; }
   std::uint64_t bytes_resent() const { return resent_; }
@@ -115,7 +123,7 @@ class Streams {
  private:
   Stream* find(StreamId id);
   const Stream* find(StreamId id) const;
-  Stream& create(StreamId id);
+  Stream& create(StreamId id, std::uint64_t initial_window);
   // The stream a frame of the peer is about, made at its first frame; nullptr: it is over, or not the peer's
   // to make.
   Stream* find_or_create(StreamId id);
@@ -127,8 +135,14 @@ class Streams {
   void tell_writable(StreamId id, Stream& stream);
   void after_receive(StreamId id, Stream& stream);
   void renew_credit(StreamId id, Stream& stream);
-  bool holds_too_much(const Stream& stream) const;
+  void renew_session_credit();
+  void account(Stream& stream);
+  // What the peer may still send, or has sent and our readers have not taken, in bytes.
+  std::uint64_t credit_out() const { return session_window_.limit() - session_consumed_; }
+  bool may_write(const Stream& stream, std::size_t skip) const;
+  void wake_writers();
   void grow_windows();
+  void forget(StreamId id);
   void forget_if_done(StreamId id);
   // What is wrong with a frame for a stream that does not exist; nullopt: it is over, the frame a late
   // duplicate.
@@ -137,7 +151,13 @@ class Streams {
 
   ControlQueue& control_;
   std::deque<StreamNews>& news_;
+  MemoryShares shares_{kDefaultMemory};
+  BlockPool sending_;
+  BlockPool receiving_;
   std::map<StreamId, Stream> streams_;
+  std::uint64_t committed_ = 0;  // sums over all streams
+  std::uint64_t excess_ = 0;
+  std::set<StreamId> wait_for_memory_;  // writers that had no room, so that others may have to let go first
   StreamId next_own_;
   StreamId next_peer_;
   std::deque<StreamId> again_;  // streams with requeued bytes
@@ -149,7 +169,8 @@ class Streams {
   std::uint64_t resent_ = 0;
   std::uint64_t session_highest_ = 0;  // of it used
   std::uint64_t session_consumed_ = 0;
-  WindowTuner tuner_{kDefaultMemory};
+  std::size_t holes_ = 0;  // in what came, over all streams
+  WindowTuner tuner_;
 };
 
 }  // namespace mcdtp

@@ -174,10 +174,17 @@ void Descriptor::cancel() {
   waiter_.cancel(ignored);
 }
 
-IoResult Descriptor::read(MutableBytes buffer) {
-  CHECK(!buffer.empty());
+IoResult Descriptor::read(MutableBytes buffer) { return read(std::span<const MutableBytes>(&buffer, 1)); }
+
+IoResult Descriptor::read(std::span<const MutableBytes> buffers) {
+  constexpr std::size_t kAtOnce = 64;
+  std::array<iovec, kAtOnce> places;
+  const std::size_t count = std::min(buffers.size(), kAtOnce);
+  CHECK(count > 0 && !buffers[0].empty());
+  for (std::size_t i = 0; i < count; ++i) places[i] = {buffers[i].data(), buffers[i].size()};
   if (!is_open()) return {IoResult::Status::kError, 0, EBADF};
-  IoResult result = result_of(uninterrupted([&] { return ::read(*fd_, buffer.data(), buffer.size()); }));
+  IoResult result =
+      result_of(uninterrupted([&] { return ::readv(*fd_, places.data(), static_cast<int>(count)); }));
   if (result.status == IoResult::Status::kBytes && result.bytes == 0) result.status = IoResult::Status::kEnd;
   return result;
 }

@@ -67,6 +67,8 @@ class Descriptor {
 
   // REQUIRES: buffer is not empty.
   [[nodiscard]] IoResult read(MutableBytes buffer);
+  // REQUIRES: buffers are not empty.
+  [[nodiscard]] IoResult read(std::span<const MutableBytes> buffers);
   // May take less than offered.
   [[nodiscard]] IoResult write(std::span<const iovec> buffers);
   [[nodiscard]] IoResult write(Bytes bytes);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <asio/post.hpp>
+#include <numeric>
 
 namespace mcdtp {
 namespace {
@@ -24,12 +25,17 @@ void ReadPump::wait() {
 
 void ReadPump::read() {
   for (std::size_t done = 0; done < kBytesPerTurn;) {
-    const MutableBytes room = driver_.streams().write_room(stream_);
-    if (room.empty()) {
+    std::array<MutableBytes, kMostRooms> all;
+    const auto rooms =
+        std::span(all).first(driver_.streams().write_rooms(stream_, std::span(all).first(rooms_)));
+    if (rooms.empty()) {
       waits_for_room_ = true;
       return driver_.kick();
     }
-    const IoResult result = from_->read(room);
+    const std::size_t asked =
+        std::accumulate(rooms.begin(), rooms.end(), std::size_t{0},
+                        [](std::size_t sum, MutableBytes room) { return sum + room.size(); });
+    const IoResult result = from_->read(rooms);
     if (result.status == IoResult::Status::kWouldBlock) break;
     if (result.status != IoResult::Status::kBytes) {
       driver_.streams().finish(stream_);
@@ -38,7 +44,8 @@ void ReadPump::read() {
     driver_.streams().wrote(stream_, result.bytes);
     done += result.bytes;
     // A pipe that gave less than was asked is most likely empty: asking again would cost a call.
-    if (result.bytes < room.size()) break;
+    rooms_ = result.bytes < asked ? 1 : std::min(2 * rooms_, kMostRooms);
+    if (result.bytes < asked) break;
   }
   driver_.kick();
   wait();

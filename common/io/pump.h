@@ -25,6 +25,7 @@ class ReadPump {
 
  private:
   static constexpr std::size_t kBytesPerTurn = 256 * 1024;
+  static constexpr std::size_t kMostRooms = 16;
 
   void wait();
   void read();
@@ -35,6 +36,7 @@ class ReadPump {
   StreamId stream_;
   std::shared_ptr<Descriptor> from_;
   std::function<void()> on_end_;
+  std::size_t rooms_ = 1;  // pieces of room for the next read: more as long as all are filled
   bool waits_for_room_ = false;
   bool ended_ = false;
   std::shared_ptr<char> alive_ = std::make_shared<char>();  // handlers ask whether this object is still there
@@ -91,7 +93,7 @@ class WritePump {
   void stop();
 
  private:
-  static constexpr std::size_t kBuffers = 16;
+  static constexpr std::size_t kBuffers = 64;
   static constexpr int kWritesPerTurn = 8;
 
   std::size_t gather(std::array<iovec, kBuffers>& buffers);

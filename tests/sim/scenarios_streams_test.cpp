@@ -28,7 +28,7 @@ TEST(StreamScenario, PausedReaderStopsTheSender) {
   const std::uint64_t sent = world.client.session().statistics().bytes_sent;
   EXPECT_EQ(world.server.received(kStdio), 0u);
   // Nobody has read: the window never grew beyond what arrived in a few round trips.
-  EXPECT_LT(held, Streams::kWriteAhead + 2 * kInitialStreamWindow);
+  EXPECT_LT(held, Streams::kWriteAhead + 2 * kInitialStdioWindow);
   let_pass(world, seconds(10));
   EXPECT_EQ(world.client.session().streams().buffered(), held);
   EXPECT_LT(world.client.session().statistics().bytes_sent - sent, 20'000u) << "keepalives and reports only";

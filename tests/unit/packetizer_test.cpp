@@ -15,9 +15,13 @@ class PacketizerTest : public testing::Test {
     return found;
   }
   void write(StreamId id, std::size_t size) {
-    const MutableBytes place = streams.write_room(id).first(size);
-    std::fill(place.begin(), place.end(), std::uint8_t{'x'});
-    streams.wrote(id, size);
+    while (size > 0) {
+      MutableBytes place = streams.write_room(id);
+      place = place.first(std::min(place.size(), size));
+      std::fill(place.begin(), place.end(), std::uint8_t{'x'});
+      streams.wrote(id, place.size());
+      size -= place.size();
+    }
   }
 
   std::array<std::uint8_t, 1173> room{};

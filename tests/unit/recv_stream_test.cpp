@@ -9,6 +9,8 @@
 namespace mcdtp {
 namespace {
 
+BlockPool pool;
+
 using Verdict = RecvStream::Verdict;
 
 std::string take(RecvStream& stream) {
@@ -26,7 +28,7 @@ Verdict data(RecvStream& stream, std::uint64_t offset, std::string_view text) {
 }
 
 TEST(RecvStream, PutsBytesInOrder) {
-  RecvStream stream(100);
+  RecvStream stream(pool, 100);
   EXPECT_EQ(data(stream, 3, "def"), Verdict::kTaken);
   EXPECT_EQ(take(stream), "");
   EXPECT_EQ(data(stream, 0, "abcd"), Verdict::kTaken);
@@ -36,7 +38,7 @@ TEST(RecvStream, PutsBytesInOrder) {
 }
 
 TEST(RecvStream, CreditIsAHardBound) {
-  RecvStream stream(4);
+  RecvStream stream(pool, 4);
   EXPECT_EQ(data(stream, 1, "bcde"), Verdict::kOverCredit);
   EXPECT_EQ(stream.highest(), 0u);
   EXPECT_EQ(stream.on_data(0, as_bytes("abcd")).highest_rose_by, 4u);
@@ -45,7 +47,7 @@ TEST(RecvStream, CreditIsAHardBound) {
 }
 
 TEST(RecvStream, FinalSizeHolds) {
-  RecvStream stream(100);
+  RecvStream stream(pool, 100);
   EXPECT_EQ(data(stream, 0, "abc"), Verdict::kTaken);
   EXPECT_EQ(stream.on_fin(2).verdict, Verdict::kAgainstFinalSize);
   EXPECT_EQ(stream.on_fin(5).verdict, Verdict::kTaken);
@@ -60,7 +62,7 @@ TEST(RecvStream, FinalSizeHolds) {
 
 // The sender finished, and gave up before all was sent: the RESET may come first.
 TEST(RecvStream, FinOvertakenByReset) {
-  RecvStream stream(100);
+  RecvStream stream(pool, 100);
   EXPECT_EQ(data(stream, 0, "abc"), Verdict::kTaken);
   EXPECT_EQ(stream.on_reset(5).highest_rose_by, 2u);
   EXPECT_EQ(stream.on_fin(50).verdict, Verdict::kTaken);
@@ -70,14 +72,14 @@ TEST(RecvStream, FinOvertakenByReset) {
 }
 
 TEST(RecvStream, ResetOvertakenByFin) {
-  RecvStream stream(100);
+  RecvStream stream(pool, 100);
   EXPECT_EQ(stream.on_fin(50).verdict, Verdict::kTaken);
   EXPECT_EQ(stream.on_reset(5).verdict, Verdict::kTaken);
   EXPECT_TRUE(stream.all_consumed() && stream.is_reset());
 }
 
 TEST(RecvStream, ResetAfterAllCameChangesNothing) {
-  RecvStream stream(100);
+  RecvStream stream(pool, 100);
   EXPECT_EQ(data(stream, 0, "abc"), Verdict::kTaken);
   EXPECT_EQ(stream.on_fin(3).verdict, Verdict::kTaken);
   EXPECT_EQ(stream.on_reset(3).verdict, Verdict::kTaken);
@@ -86,7 +88,7 @@ TEST(RecvStream, ResetAfterAllCameChangesNothing) {
 }
 
 TEST(RecvStream, HolesAreBounded) {
-  RecvStream stream(10 * RecvStream::kMaxHoles);
+  RecvStream stream(pool, 10 * RecvStream::kMaxHoles);
   for (std::uint64_t i = 0; i < RecvStream::kMaxHoles; ++i)
     ASSERT_EQ(data(stream, 1 + 2 * i, "x"), Verdict::kTaken);
   EXPECT_EQ(data(stream, 1 + 2 * RecvStream::kMaxHoles, "x"), Verdict::kTooManyHoles);
@@ -100,7 +102,7 @@ TEST(RecvStream, AnyOrderGivesTheSameText) {
   for (int round = 0; round < 100; ++round) {
     std::string whole(200'000, '\0');
     for (char& c : whole) c = static_cast<char>(random());
-    RecvStream stream(whole.size());
+    RecvStream stream(pool, whole.size());
     std::string got;
     std::uint64_t rose = 0;
     const auto piece = [&](std::uint64_t offset, std::size_t size) {

@@ -10,6 +10,8 @@
 namespace mcdtp {
 namespace {
 
+BlockPool pool;
+
 constexpr std::uint64_t kAnyRoom = 1 << 30;
 
 std::string text_of(const SendStream& stream, const SendStream::Piece& piece) {
@@ -19,7 +21,7 @@ std::string text_of(const SendStream& stream, const SendStream::Piece& piece) {
 }
 
 TEST(SendStream, SendsInOrderWithinCreditAndSessionRoom) {
-  SendStream stream;
+  SendStream stream(pool);
   stream.write(as_bytes("abcdefgh"));
   EXPECT_FALSE(stream.take(10, kAnyRoom));
   stream.raise_credit(5);
@@ -34,7 +36,7 @@ TEST(SendStream, SendsInOrderWithinCreditAndSessionRoom) {
 }
 
 TEST(SendStream, RequeuedGoesFirstAndNeedsNoCredit) {
-  SendStream stream;
+  SendStream stream(pool);
   stream.write(as_bytes("abcdef"));
   stream.raise_credit(4);
   ASSERT_TRUE(stream.take(4, kAnyRoom));
@@ -46,7 +48,7 @@ TEST(SendStream, RequeuedGoesFirstAndNeedsNoCredit) {
 }
 
 TEST(SendStream, CoveredBytesAreNotRequeued) {
-  SendStream stream;
+  SendStream stream(pool);
   stream.write(as_bytes("abcdef"));
   stream.raise_credit(6);
   ASSERT_TRUE(stream.take(6, kAnyRoom));
@@ -61,7 +63,7 @@ TEST(SendStream, CoveredBytesAreNotRequeued) {
 }
 
 TEST(SendStream, ResetKeepsNothing) {
-  SendStream stream;
+  SendStream stream(pool);
   stream.write(as_bytes("abcdef"));
   stream.raise_credit(3);
   ASSERT_TRUE(stream.take(6, kAnyRoom));
@@ -80,7 +82,7 @@ TEST(SendStream, ResetKeepsNothing) {
 TEST(SendStream, AsASetOfBytesNotYetCovered) {
   std::mt19937 random(7);
   for (int round = 0; round < 100; ++round) {
-    SendStream stream;
+    SendStream stream(pool);
     std::string model;
     std::set<std::uint64_t> covered;
     std::vector<SendStream::Piece> flying;

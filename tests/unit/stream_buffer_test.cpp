@@ -10,6 +10,8 @@
 namespace mcdtp {
 namespace {
 
+BlockPool pool;
+
 std::string read(const StreamBuffer& buffer, std::uint64_t offset, std::size_t size) {
   std::string text(size, '\0');
   buffer.read(offset, MutableBytes(reinterpret_cast<std::uint8_t*>(text.data()), size));
@@ -18,7 +20,7 @@ std::string read(const StreamBuffer& buffer, std::uint64_t offset, std::size_t s
 
 TEST(StreamBuffer, AsAStringWhoseFrontGoes) {
   std::mt19937 random(3);
-  StreamBuffer buffer;
+  StreamBuffer buffer(pool);
   std::string model;
   for (int step = 0; step < 400; ++step) {
     const std::string piece(random() % 50'000, static_cast<char>('a' + random() % 26));
@@ -33,7 +35,7 @@ TEST(StreamBuffer, AsAStringWhoseFrontGoes) {
 }
 
 TEST(StreamBuffer, OutOfOrderBytesStay) {
-  StreamBuffer buffer;
+  StreamBuffer buffer(pool);
   const std::uint64_t far = 3 * StreamBuffer::kBlockSize - 2;
   buffer.write(far, as_bytes("wxyz"));
   buffer.write(10, as_bytes("a"));
@@ -44,13 +46,41 @@ TEST(StreamBuffer, OutOfOrderBytesStay) {
 }
 
 TEST(StreamBuffer, ReleaseBeyondAllThatWasWritten) {
-  StreamBuffer buffer;
+  StreamBuffer buffer(pool);
   buffer.write(0, as_bytes("a"));
   buffer.release_below(std::uint64_t{1} << 40);
   EXPECT_EQ(buffer.blocks(), 0u);
   buffer.write(buffer.base(), as_bytes("b"));
   EXPECT_EQ(read(buffer, std::uint64_t{1} << 40, 1), "b");
   EXPECT_DEATH(buffer.write(0, as_bytes("c")), "");
+}
+
+TEST(StreamBuffer, TrimKeepsWhatHoldsBytes) {
+  StreamBuffer buffer(pool);
+  const std::uint64_t before = pool.in_use();
+  buffer.write(0, as_bytes("abc"));
+  buffer.room(StreamBuffer::kBlockSize);
+  EXPECT_EQ(buffer.blocks(), 2u);
+  buffer.trim(3);
+  EXPECT_EQ(buffer.blocks(), 1u);
+  EXPECT_EQ(read(buffer, 0, 3), "abc");
+  EXPECT_TRUE(buffer.has_block(3));
+  EXPECT_FALSE(buffer.has_block(StreamBuffer::kBlockSize));
+  buffer.release_below(3);
+  buffer.trim(3);
+  EXPECT_EQ(buffer.blocks(), 0u);
+  EXPECT_EQ(pool.in_use(), before);
+}
+
+TEST(BlockPool, CountsWhatIsInUse) {
+  BlockPool own;
+  {
+    StreamBuffer one(own), other(own);
+    one.write(0, std::vector<std::uint8_t>(BlockPool::kBlockSize + 1));
+    other.write(10 * BlockPool::kBlockSize, as_bytes("a"));
+    EXPECT_EQ(own.in_use(), 3 * BlockPool::kBlockSize);
+  }
+  EXPECT_EQ(own.in_use(), 0u);
 }
 
 }  // namespace
