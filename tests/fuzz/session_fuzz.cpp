@@ -1,6 +1,6 @@
 // Two sessions, any sequence of operations of their users, and a network that loses, repeats and reorders as
 // the fuzzer likes: no byte is wrong, no session fails, and once the network is good again all that was sent
-// arrives. The first byte odd: one session and a peer that says anything: no CHECK of ours may fall.
+// arrives. Reports that are forged, repeated or cut change nothing of that. The first byte odd: one session and a peer that says anything: no CHECK of ours may fall.
 #include "tests/fuzz/session_pair.h"
 
 namespace {
@@ -13,7 +13,32 @@ struct Flying {
   PathId path;
   OutgoingPacket packet;
   std::vector<std::uint8_t> frames;
+  std::uint64_t lies = 0;  // reports put in that cannot be true
 };
+
+void append_report(std::vector<std::uint8_t>& frames, const ReportFrame& report, std::size_t room) {
+  const std::size_t before = frames.size();
+  frames.resize(before + kMinReportSize + room);
+  Writer out(MutableBytes(frames).subspan(before));
+  write_report(out, report, out.remaining());
+  frames.resize(before + out.size());
+}
+
+// Ranges of all shapes below `largest`, as a list or a bitmap, whichever is shorter.
+ReportFrame any_report(Choices& choices, ChannelId channel, PacketNumber largest) {
+  ReportFrame report;
+  report.channel = channel;
+  report.sequence = choices.next();
+  report.delay = milliseconds(choices.next());
+  PacketNumber end = largest + 1;
+  for (std::size_t count = 1 + choices.next() % 64; count > 0 && end > 0; --count) {
+    const std::uint8_t shape = choices.next();
+    const PacketNumber size = std::min<PacketNumber>(end, 1 + shape % 16);
+    report.ranges.push_back({end - size, end});
+    end -= std::min<PacketNumber>(end, size + 1 + shape / 32);
+  }
+  return report;
+}
 
 class Pair {
  public:
@@ -33,6 +58,7 @@ class Pair {
   void step() {
     const std::uint8_t what = choices_.next();
     const bool client = (what & 1) != 0;
+    if (what >> 5 == 7) return forge(client);
     End& own = end(client);
     Streams& streams = own.session.streams();
     switch (what >> 1 & 15) {
@@ -100,6 +126,7 @@ class Pair {
       if (!out) return;
       CHECK(out->size > 0 && out->size <= frames.size());
       frames.resize(out->size);
+      keep_reports(client, frames);
       flying(client).push_back({id, client ? PathId{1} : PathId{0}, *out, std::move(frames)});
     }
   }
@@ -116,8 +143,10 @@ class Pair {
 
   void arrive(bool from_client, const Flying& flight) {
     End& to = end(!from_client);
-    to.session.on_packet(now_, flight.channel, flight.path, flight.packet.number, flight.packet.flags,
-                         flight.frames, flight.frames.size() + 27);
+    const std::uint64_t before = to.session.statistics().bad_reports;
+    const bool taken = to.session.on_packet(now_, flight.channel, flight.path, flight.packet.number,
+                                            flight.packet.flags, flight.frames, flight.frames.size() + 27);
+    CHECK(!taken || to.session.statistics().bad_reports >= before + flight.lies);
     CHECK(!to.session.peer_failed());
     to.take_news();
   }
@@ -138,6 +167,32 @@ class Pair {
   void repeat(bool from_client, std::size_t n) {
     const auto it = pick(from_client, n);
     if (it != flying(from_client).end() && it->channel < kPairChannels) arrive(from_client, Flying(*it));
+  }
+
+  void keep_reports(bool client, Bytes frames) {
+    Reader reader(frames);
+    while (const auto frame = read_frame(reader)) {
+      if (const auto* report = std::get_if<ReportFrame>(&*frame)) reports_[client].push_back(*report);
+    }
+    while (reports_[client].size() > 32) reports_[client].pop_front();
+  }
+
+  // One more report in a packet that flies: an old one, part of one, or one that cannot be true.
+  void forge(bool from_client) {
+    const auto it = pick(from_client, choices_.next());
+    if (it == flying(from_client).end() || it->frames.size() > 8192) return;
+    const std::uint8_t how = choices_.next();
+    auto& old = reports_[from_client];
+    if ((how & 3) == 0) {
+      const ChannelId nowhere = how & 4 ? 77 : it->channel;
+      append_report(it->frames, any_report(choices_, nowhere, (1ULL << 40) + how), std::size_t{how} * 4);
+      ++it->lies;
+    } else if (!old.empty()) {
+      ReportFrame report = old[how % old.size()];
+      if ((how & 4) != 0 && report.ranges.size() > 1) report.ranges.erase(report.ranges.begin());
+      if ((how & 8) != 0) report.ranges.back().begin = report.ranges.back().end - 1;
+      append_report(it->frames, report, how);
+    }
   }
 
   // A good network for long enough: each stream that was finished ends, and nothing waits any more.
@@ -187,6 +242,7 @@ class Pair {
   End server_{Role::kServer};
   std::deque<Flying> up_;
   std::deque<Flying> down_;
+  std::deque<ReportFrame> reports_[2];  // that were said, by who said them: the client's at 1
   std::optional<ChannelId> tcp_;
   ChannelId next_tcp_ = kFirstTcpChannel;
 };
@@ -203,7 +259,10 @@ void hostile(Choices choices, Role role) {
     PacketNumber& number = numbers[id];
     number += (what & 4) != 0 ? choices.next() : 1;
     if ((what & 12) == 12) number = ~number;
-    const Bytes frames = choices.take(choices.next());
+    const std::uint8_t length = choices.next();
+    const Bytes given = choices.take(length);
+    std::vector<std::uint8_t> frames(given.begin(), given.end());
+    if (length > 200) append_report(frames, any_report(choices, id, length % 50), length);
     end.session.on_packet(now, id, what >> 6, number, what >> 4 & 3, frames, frames.size() + 27);
     end.take_news();
     if ((what & 16) != 0) end.write(kStdio, 3000);
