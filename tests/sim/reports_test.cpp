@@ -1,0 +1,54 @@
+#include <gtest/gtest.h>
+
+#include "tests/sim/world.h"
+
+// What reports cost, and that they say enough.
+namespace mcdtp::sim {
+namespace {
+
+WorldSettings link(double mbps, int delay_ms, double loss, unsigned channels) {
+  WorldSettings settings;
+  settings.channels = channels;
+  for (LinkSettings* side : {&settings.up, &settings.down}) {
+    side->rate_bps = mbps * 1e6;
+    side->delay = milliseconds(delay_ms);
+    side->loss = loss;
+    side->queue_bytes = static_cast<std::uint64_t>(mbps * 1e6 / 8 * 2 * delay_ms / 1e3);
+  }
+  return settings;
+}
+
+// More packets under way than any one report can name: 55,000, of which each tenth is lost.
+TEST(Reports, NothingIsResentBecauseAReportHadNoRoom) {
+  for (const unsigned channels : {1U, 4U}) {
+    WorldSettings settings = link(1000, 300, 0.1, channels);
+    settings.congestion = "fixed";
+    settings.fixed_rate_bps = 800'000'000;
+    World world(settings);
+    constexpr std::uint64_t kSize = 80'000'000;
+    world.client.send(kStdio, kSize);
+    EXPECT_TRUE(world.run_until([&] { return world.server.ended(kStdio); }, seconds(60)));
+    EXPECT_TRUE(world.server.intact());
+    const SessionStatistics& sent = world.client.session().statistics();
+    EXPECT_GT(sent.packets_lost, 4000u);
+    EXPECT_EQ(sent.spurious_losses, 0u) << channels << " channels";
+    EXPECT_EQ(sent.bad_reports, 0u);
+    const double needed = static_cast<double>(kSize) / (1200 - kSealOverhead - 8) / 0.9;
+    EXPECT_LT(static_cast<double>(sent.packets_sent) / needed, 1.01) << channels << " channels";
+  }
+}
+
+// The course report's link: some five reports a round trip and channel, well below 3 % of the way forth.
+TEST(Reports, AreFewOnTheWayBack) {
+  World world(link(100, 50, 0.05, 8));
+  world.client.send(kStdio, 20'000'000);
+  EXPECT_TRUE(world.run_until([&] { return world.server.ended(kStdio); }, seconds(20)));
+  const SessionStatistics& forth = world.client.session().statistics();
+  const SessionStatistics& back = world.server.session().statistics();
+  EXPECT_LT(back.bytes_sent, forth.bytes_sent / 100);
+  EXPECT_LT(static_cast<double>(back.packets_sent), 7 * 8 * world.seconds_passed() / 0.1);
+  EXPECT_EQ(forth.spurious_losses, 0u);
+}
+
+}  // namespace
+}  // namespace mcdtp::sim
