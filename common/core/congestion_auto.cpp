@@ -37,13 +37,15 @@ constexpr double kCrowded = 1.6;      // times the target ...
 constexpr double kHostDelay = 0.001;  // s, and so much
 constexpr int kContestedRounds = 12;
 constexpr double kLongQueue = 0.8;  // of the longest of late
-constexpr double kEmpty = 0.1;      // of the longest of late
+constexpr double kEmpty = 0.1;      // of the longest of late, or of the target
 constexpr int kTrialRounds = 3;
 constexpr int kMaxTrialRounds = 12;
 constexpr double kOwnQueueFalls = 0.15;  // of the RTT each round of a trial
 
-constexpr double kLeastRate = 1;      // bytes/s
-constexpr double kMaxRate = 1e11;     // bytes/s
+constexpr double kLeastRate = 1;       // bytes/s
+constexpr double kMaxRate = 1e11;      // bytes/s
+constexpr double kLeastSample = 24e3;  // bytes
+constexpr double kMaxRound = 4;
 constexpr double kFullSample = 72e3;  // bytes
 constexpr double kBreakerLoss = 0.3;
 constexpr int kBreakerRounds = 3;
@@ -101,7 +103,14 @@ void CongestionAuto::on_report(const ReportSample& sample) {
   if (grows && queue_.has_grown_for(sample.now, report_interval_ / 2)) enter(sample.now, Phase::kDrain);
   const bool drained = static_cast<double>(sample.in_flight) <= rate_ * round_seconds();
   if (phase_ == Phase::kDrain && drained) enter(sample.now, Phase::kLevel);
-  if (sample.newest_covered >= round_ends_at_) end_round(sample);
+  if (is_round_over(sample)) end_round(sample);
+}
+
+// When a packet sent after its beginning is covered; but chance decides what few packets say.
+bool CongestionAuto::is_round_over(const ReportSample& sample) const {
+  if (sample.newest_covered < round_ends_at_) return false;
+  return phase_ == Phase::kStartup || round_.covered + round_.lost >= kLeastSample ||
+         to_seconds(sample.now - round_began_) >= kMaxRound * round_seconds();
 }
 
 // In start-up each sample counts at once; later the round does.
@@ -140,6 +149,7 @@ void CongestionAuto::end_round(const ReportSample& sample) {
     judge_contest();
     choose_phase(sample.now);
   }
+  round_began_ = sample.now;
   sent_before_ = sample.newest_sent_at;
   arrived_before_ = sample.newest_arrived_at;
   queue_.end_round();
@@ -174,7 +184,7 @@ void CongestionAuto::choose_phase(Time now) {
     case Phase::kDown: return trial_goes_on() ? void() : enter(now, Phase::kLevel);
     case Phase::kLevel: break;
   }
-  if (!tcp_) set_pace();
+  if (!tcp_) set_pace(now);
   if (is_time_for_down(now)) enter(now, Phase::kDown);
 }
 
@@ -196,15 +206,20 @@ void CongestionAuto::judge_startup(Time now) {
   if (++flat_rounds_ >= kFlatRounds || overflows) enter(now, Phase::kDrain);
 }
 
-void CongestionAuto::set_pace() {
-  if (!is_queued()) return grow_pace();
+void CongestionAuto::set_pace(Time now) {
   const double target = fair_queue(rate_), queue = queue_.round();
-  stake_ = 0;
-  pace_ = rate_ * (1 + kAnswer * std::max(-1.0, (target - queue) / (queue_.rtt_seconds() + queue)));
-  small_rounds_ = queue < kSmall * target ? small_rounds_ + 1 : 0;
+  if (is_queued()) {
+    const double time = std::max(queue_.rtt_seconds() + queue, to_seconds(now - round_began_));
+    stake_ = 0;
+    pace_ = rate_ * (1 + kAnswer * std::max(-1.0, (target - queue) / time));
+  } else {
+    grow_pace();
+  }
+  const bool is_small = queue > kEmpty * target && queue < kSmall * target;
+  small_rounds_ = is_small ? small_rounds_ + 1 : 0;
   if (small_rounds_ < kSmallRounds) return;
   small_rounds_ = 0;
-  pace_ = rate_ * (1 + kBoost * (1 - queue / target));
+  pace_ = std::max(pace_, rate_ * (1 + kBoost * (1 - queue / target)));
 }
 
 // A step that paid is followed by a larger one; one that did not by a small one.

@@ -58,12 +58,13 @@ class CongestionAuto : public CongestionController {
 
   void note_rate(const ReportSample& sample);
   void follow_tcp(const ReportSample& sample);
+  bool is_round_over(const ReportSample& sample) const;
   void end_round(const ReportSample& sample);
   double rate_of_round(const ReportSample& sample) const;
   void learn_rate(double seen);
   void choose_phase(Time now);
   void judge_startup(Time now);
-  void set_pace();
+  void set_pace(Time now);
   void grow_pace();
   void judge_contest();
   bool trial_goes_on();
@@ -81,8 +82,9 @@ class CongestionAuto : public CongestionController {
   PathLoss loss_;
   QueueDelay queue_;
   Round round_;
-  Time sent_before_{};               // when the newest packet that had arrived as the round began was sent,
-  Time arrived_before_{};            // and when it arrived
+  Time sent_before_{};     // when the newest packet that had arrived as the round began was sent,
+  Time arrived_before_{};  // and when it arrived
+  Time round_began_{};
   std::uint64_t round_ends_at_ = 1;  // when a packet sent after this many bytes is covered
   std::uint64_t rounds_ = 0;
   int rounds_in_phase_ = 0;

@@ -18,7 +18,20 @@ void RttEstimator::on_sample(Duration latest) {
   smoothed_ = (7 * smoothed_ + latest_) / 8;
 }
 
-void LossDetector::cover(PacketNumber number, SentPackets& sent, ReportNews& news) {
+void Reordering::on_spurious(Time now, PacketNumber distance, Duration late, Duration rtt) {
+  packets_ = std::clamp(distance + 1, packets_, kMaxPackets);
+  time_ = std::max(time_, std::min(late, rtt));
+  last_ = now;
+}
+
+void Reordering::fade(Time now, Duration rtt) {
+  if (now - last_ < kMemory * rtt) return;
+  packets_ = std::max(kMinPackets, packets_ / 2);
+  time_ /= 2;
+  last_ = now;
+}
+
+void LossDetector::cover(Time now, PacketNumber number, SentPackets& sent, ReportNews& news) {
   SentPacket* packet = sent.find(number);
   if (packet == nullptr) return;
   if (packet->state == SentPacket::State::kOutstanding) {
@@ -27,7 +40,7 @@ void LossDetector::cover(PacketNumber number, SentPackets& sent, ReportNews& new
     ++spurious_;
     const PacketNumber distance =
         largest_covered_.value_or(number) - std::min(number, largest_covered_.value_or(number));
-    packet_threshold_ = std::clamp(distance + 1, packet_threshold_, kMaxPacketThreshold);
+    reordering_.on_spurious(now, distance, now - packet->sent_at - expected(), rtt_.smoothed());
     news.covered_late.push_back(number);
   }
   sent.resolve(*packet, SentPacket::State::kCovered);
@@ -46,7 +59,7 @@ bool LossDetector::on_report(Time now, const ReportFrame& report, SentPackets& s
   for (const Range& range : report.ranges) {
     if (range.end <= sent.first()) break;
     for (const Range& fresh : covered_.missing(std::max(range.begin, sent.first()), range.end)) {
-      for (PacketNumber n = fresh.begin; n < fresh.end; ++n) cover(n, sent, news);
+      for (PacketNumber n = fresh.begin; n < fresh.end; ++n) cover(now, n, sent, news);
       covered_.add(fresh.begin, fresh.end);
     }
   }
@@ -59,20 +72,20 @@ bool LossDetector::on_report(Time now, const ReportFrame& report, SentPackets& s
   return true;
 }
 
-Duration LossDetector::time_threshold() const {
-  const Duration longest = std::max(rtt_.smoothed(), rtt_.latest());
-  return std::max<Duration>(longest + longest / 8, milliseconds(1));
+Duration LossDetector::time_threshold(Duration report_delay) const {
+  return std::max<Duration>(expected() + expected() / 8 + reordering_.time() + report_delay, milliseconds(1));
 }
 
-std::vector<PacketNumber> LossDetector::detect_lost(Time now, SentPackets& sent) {
+std::vector<PacketNumber> LossDetector::detect_lost(Time now, Duration report_delay, SentPackets& sent) {
   std::vector<PacketNumber> lost;
   loss_timer_ = kNever;
   if (!largest_covered_) return lost;
-  const Duration threshold = time_threshold();
+  reordering_.fade(now, rtt_.smoothed());
+  const Duration threshold = time_threshold(report_delay);
   for (PacketNumber n = sent.oldest_outstanding(); n < *largest_covered_; n = sent.oldest_outstanding()) {
     SentPacket& packet = *sent.find(n);
     const Time lost_by_time = packet.sent_at + threshold;
-    if (*largest_covered_ - n < packet_threshold_ && lost_by_time > now) {
+    if (*largest_covered_ - n < reordering_.packets() && lost_by_time > now) {
       loss_timer_ = lost_by_time;
       break;
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -37,12 +38,34 @@ struct ReportNews {
       rtt;  // a sample, when the largest number was newly covered; without the receiver's delay
 };
 
-// Loss verdicts and the probe time-out of one channel (RFC 9002 section 6). The packet threshold grows with
-// the reordering that spurious losses show.
+// How much out of order packets come on one channel: learnt from losses that were spurious, and halved after every
+// kMemory round trips without one (as RACK's window, RFC 8985 section 6.2).
+class Reordering {
+ public:
+  static constexpr PacketNumber kMinPackets = 3;  // RFC 9002 section 6.1.1
+  static constexpr PacketNumber kMaxPackets = 512;
+  static constexpr int kMemory = 16;
+
+  // A packet declared lost was covered when one `distance` numbers newer had been, and `late` after its time.
+  // `rtt`: the channel's, the most that it is worth waiting for.
+  void on_spurious(Time now, PacketNumber distance, Duration late, Duration rtt);
+  void fade(Time now, Duration rtt);
+
+  // A packet is lost when one so many numbers newer has been covered.
+  PacketNumber packets() const { return packets_; }
+  // ... or so long after its time.
+  Duration time() const { return time_; }
+
+ private:
+  PacketNumber packets_ = kMinPackets;
+  Duration time_{};
+  Time last_{};  // that it grew or was halved
+};
+
+// Loss verdicts and the probe time-out of one channel (RFC 9002 section 6), with thresholds that grow with the
+// reordering that spurious losses show.
 class LossDetector {
  public:
-  static constexpr PacketNumber kInitialPacketThreshold = 3;
-  static constexpr PacketNumber kMaxPacketThreshold = 512;
   static constexpr int kMaxBackoff = 6;
 
   // False: a number that was never sent is named; nothing was changed. A report costs what is new in it, and for
@@ -50,8 +73,9 @@ class LossDetector {
   // room for; only its delay is of no use any more.
   [[nodiscard]] bool on_report(Time now, const ReportFrame& report, SentPackets& sent, ReportNews& news);
   // The packets that are lost by now; they are resolved as such. Costs what is lost: of two packets outstanding
-  // the older is always lost first, so that it ends at the first that is not.
-  std::vector<PacketNumber> detect_lost(Time now, SentPackets& sent);
+  // the older is always lost first, so that it ends at the first that is not. `report_delay`: how long the receiver
+  // holds a report: what came a little late stands in the next.
+  std::vector<PacketNumber> detect_lost(Time now, Duration report_delay, SentPackets& sent);
   // A packet that asks for a report goes out; `probe`: it answers the last probe time-out.
   void on_sent_asking(Time now, const SentPackets& sent, bool probe) {
     if (probe || sent.packets_outstanding() == 0) waiting_since_ = now;
@@ -70,18 +94,20 @@ class LossDetector {
   int probes_unanswered() const { return probes_unanswered_; }
 
   const RttEstimator& rtt() const { return rtt_; }
-  PacketNumber packet_threshold() const { return packet_threshold_; }
+  const Reordering& reordering() const { return reordering_; }
   std::uint64_t spurious() const { return spurious_; }
 
  private:
-  Duration time_threshold() const;
-  void cover(PacketNumber number, SentPackets& sent, ReportNews& news);
+  // When a packet should have been reported, after it was sent.
+  Duration expected() const { return std::max(rtt_.smoothed(), rtt_.latest()); }
+  Duration time_threshold(Duration report_delay) const;
+  void cover(Time now, PacketNumber number, SentPackets& sent, ReportNews& news);
 
   RttEstimator rtt_;
   RangeSet covered_;  // all numbers that reports have named, from sent.first() on
   std::optional<PacketNumber> largest_covered_;
   std::uint64_t newest_sequence_ = 0;
-  PacketNumber packet_threshold_ = kInitialPacketThreshold;
+  Reordering reordering_;
   Time loss_timer_ = kNever;
   Time waiting_since_{};  // the last report that covered anything, else when something became outstanding
   int backoff_ = 0;

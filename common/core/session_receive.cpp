@@ -131,7 +131,7 @@ void Session::cover(Time now, Channel& channel, SentPacket& packet) {
 // Datagrams only: a stream channel loses nothing but itself.
 void Session::lose(Time now, Channel& channel, ReportSample& sample) {
   if (!channel.is_datagram()) return;
-  for (const PacketNumber number : channel.loss.detect_lost(now, channel.sent)) {
+  for (const PacketNumber number : channel.loss.detect_lost(now, channel.report_interval(), channel.sent)) {
     SentPacket& packet = *channel.sent.find(number);
     sample.lost += packet.size;
     sample.newest_lost = std::max(sample.newest_lost, packet.snapshot.sent);

@@ -70,7 +70,11 @@ Measured measure(const Path& path, Duration duration, const std::string& congest
   world.client.finish_early(kStdio);
   const bool ended = world.run_until([&] { return world.server.ended(kStdio); }, duration + seconds(60));
   const auto needed = static_cast<double>(world.server.received(kStdio)) / kPayload / (1 - path.loss);
-  result.excess = static_cast<double>(world.client.session().statistics().packets_sent) / needed - 1;
+  const SessionStatistics& statistics = world.client.session().statistics();
+  result.sent = statistics.packets_sent;
+  result.lost = statistics.packets_lost;
+  result.spurious = statistics.spurious_losses;
+  result.excess = static_cast<double>(result.sent) / needed - 1;
   result.intact = ended && world.server.intact();
   return result;
 }

@@ -24,11 +24,14 @@ double limit_of(const Path& path);
 
 // What one stream up made of the path.
 struct Measured {
-  double whole = 0;     // share of the limit in `duration`, the start included
-  double later = 0;     // ... after max(2 s, 16 RTT)
-  double excess = 0;    // bytes sent beyond those that the transfer needs on this link, as a share of these
-  double queue = 0;     // mean share of the link's queue in use, after the start
-  bool intact = false;  // all bytes came, as they were sent
+  double whole = 0;   // share of the limit in `duration`, the start included
+  double later = 0;   // ... after max(2 s, 16 RTT)
+  double excess = 0;  // bytes sent beyond those that the transfer needs on this link, as a share of these
+  double queue = 0;   // mean share of the link's queue in use, after the start
+  std::uint64_t sent = 0;      // packets
+  std::uint64_t lost = 0;      // ... declared lost,
+  std::uint64_t spurious = 0;  // wrongly
+  bool intact = false;         // all bytes came, as they were sent
 };
 // Sends without end for `duration`, then ends the stream and waits until all of it has come.
 Measured measure(const Path& path, Duration duration, const std::string& congestion = "auto");

@@ -27,7 +27,9 @@ class Loss : public testing::Test {
         loss.on_report(Time{} + when, {0, ++sequence, delay, 0, 0, 0, std::move(ranges)}, sent, news));
     return news;
   }
-  std::vector<PacketNumber> lost(Duration when) { return loss.detect_lost(Time{} + when, sent); }
+  std::vector<PacketNumber> lost(Duration when, Duration report_delay = {}) {
+    return loss.detect_lost(Time{} + when, report_delay, sent);
+  }
 
   SentPackets sent;
   LossDetector loss;
@@ -111,9 +113,45 @@ TEST_F(Loss, SpuriousLossRaisesTheThreshold) {
   EXPECT_EQ(lost(100ms), (Numbers{0, 1, 2}));
   EXPECT_EQ(report(101ms, {{0, 6}}).covered_late, (Numbers{0, 1, 2}));
   EXPECT_EQ(loss.spurious(), 3u);
-  EXPECT_EQ(loss.packet_threshold(), 6u);
+  EXPECT_EQ(loss.reordering().packets(), 6u);
   report(102ms, {{9, 10}, {0, 6}});
   EXPECT_EQ(lost(102ms), Numbers{});
+}
+
+// What comes a little late stands in the next report.
+TEST_F(Loss, TimeCountsTheWaitForAReport) {
+  send(0ms);
+  send(1ms);
+  report(101ms, {{1, 2}});
+  EXPECT_EQ(lost(112500us, 25ms), Numbers{});
+  EXPECT_EQ(loss.loss_timer(), Time{} + 137500us);
+  EXPECT_EQ(lost(137500us, 25ms), Numbers{0});
+}
+
+TEST_F(Loss, SpuriousLossLengthensTheTime) {
+  send(0ms);
+  send(0ms);
+  report(100ms, {{1, 2}});
+  EXPECT_EQ(lost(113ms), Numbers{0});
+  report(130ms, {{0, 2}});
+  EXPECT_EQ(loss.reordering().time(), 30ms);
+  send(200ms);
+  send(200ms);
+  report(300ms, {{3, 4}, {0, 2}});
+  EXPECT_EQ(lost(342ms), Numbers{});
+  EXPECT_EQ(lost(343ms), Numbers{2});
+}
+
+TEST(Reordering, IsForgottenInTime) {
+  Reordering reordering;
+  reordering.on_spurious(Time{}, 100, 80ms, 50ms);
+  EXPECT_EQ(reordering.packets(), 101u);
+  EXPECT_EQ(reordering.time(), 50ms);
+  reordering.fade(Time{} + 799ms, 50ms);
+  EXPECT_EQ(reordering.packets(), 101u);
+  for (Duration when = 800ms; when <= 8s; when += 800ms) reordering.fade(Time{} + when, 50ms);
+  EXPECT_EQ(reordering.packets(), Reordering::kMinPackets);
+  EXPECT_LE(reordering.time(), 1ms);
 }
 
 TEST_F(Loss, ProbeTimerBacksOffAndASignOfLifeEndsThat) {
@@ -223,8 +261,10 @@ TEST_F(Loss, IsTheSameAsTheSimpleForm) {
     ASSERT_EQ(both(report(now, ranges)), expected) << step;
     const RttEstimator& rtt = loss.rtt();
     const Duration longest = std::max(rtt.smoothed(), rtt.latest());
-    const Duration threshold = std::max<Duration>(longest + longest / 8, 1ms);
-    ASSERT_EQ(lost(now), simple.detect_lost(Time{} + now, threshold, loss.packet_threshold(), other)) << step;
+    const Numbers verdict = lost(now);
+    const Duration threshold = std::max<Duration>(longest + longest / 8 + loss.reordering().time(), 1ms);
+    ASSERT_EQ(verdict, simple.detect_lost(Time{} + now, threshold, loss.reordering().packets(), other))
+        << step;
     ASSERT_EQ(sent.packets_outstanding(), other.packets_outstanding()) << step;
     sent.forget(Time{} + now - 30ms);
     other.forget(Time{} + now - 30ms);
