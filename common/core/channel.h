@@ -66,7 +66,7 @@ class Channel {
   // The addresses lose their proof, and everything outstanding is to be sent elsewhere.
   void doubt(Time now);
 
-  // The sender's wish for reports of this channel: a quarter of its RTT.
+  // The sender's wish for reports of this channel: a quarter of its RTT, a sixteenth while the rate is being found.
   Duration report_interval() const;
   // A floor goes with data as often as reports come, and at once when the wish has changed by half.
   bool floor_due(Time now) const;

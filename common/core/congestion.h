@@ -51,6 +51,8 @@ class CongestionController {
   virtual double quantum() const { return std::clamp(pacing_rate() * 1e-3, 2400.0, 65536.0); }
   // Less is sent now than the path is known to carry: what is lost of it, the path loses by itself.
   virtual bool quiet() const { return false; }
+  // The rate grows fast and is hardly known: reports are worth more than they cost.
+  virtual bool is_starting() const { return false; }
 };
 
 // All names there are, the default first.

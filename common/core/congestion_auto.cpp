@@ -118,6 +118,9 @@ void CongestionAuto::note_rate(const ReportSample& sample) {
   round_.covered += static_cast<double>(sample.covered);
   round_.lost += static_cast<double>(sample.lost) - static_cast<double>(sample.found);
   round_.lost = std::max(0.0, round_.lost);
+  // Between this round's marks lies a silence.
+  round_.partly_limited = round_.partly_limited || was_idle_;
+  was_idle_ = sample.in_flight == 0;
   if (sample.rate <= 0) return;
   const double taken = std::min(kMaxRate, sample.rate * loss_.kept_share(sample.rate_loss));
   round_.partly_limited = round_.partly_limited || sample.application_limited;

@@ -40,6 +40,8 @@ class CongestionAuto : public CongestionController {
   std::uint64_t window() const override;
   bool quiet() const override { return phase_ == Phase::kDrain || phase_ == Phase::kDown; }
 
+  bool is_starting() const override { return phase_ == Phase::kStartup; }
+
   double path_loss() const { return loss_.own(); }
   Duration min_rtt() const { return queue_.min_rtt(); }
   // Somebody else keeps a queue here.
@@ -89,8 +91,9 @@ class CongestionAuto : public CongestionController {
   std::uint64_t rounds_ = 0;
   int rounds_in_phase_ = 0;
   Time phase_began_{};
-  double rate_ = 0;  // bytes/s
-  double pace_ = 0;  // bytes/s, of kLevel
+  bool was_idle_ = false;  // nothing was in flight after the report before
+  double rate_ = 0;        // bytes/s
+  double pace_ = 0;        // bytes/s, of kLevel
 
   double full_rate_ = 0;  // start-up: the rate to beat
   int flat_rounds_ = 0;

@@ -83,7 +83,8 @@ TEST_P(OneOddChannel, DoesNotHoldTheOthersBack) {
   World world(settings);
   change_odd_at(world, milliseconds(300), oddity.later);
   change_odd_at(world, milliseconds(700), oddity.last);
-  EXPECT_GE(share_of_good(world, channels - 1), 0.8);
+  // All of it takes some 0.7 s, of which the RTT of the late channel is 0.4.
+  EXPECT_GE(share_of_good(world, channels - 1), 0.75);
 }
 
 const Oddity kOddities[] = {
