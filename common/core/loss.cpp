@@ -20,14 +20,14 @@ void RttEstimator::on_sample(Duration latest) {
 
 void Reordering::on_spurious(Time now, PacketNumber distance, Duration late, Duration rtt) {
   packets_ = std::clamp(distance + 1, packets_, kMaxPackets);
-  time_ = std::max(time_, std::min(late, rtt));
+  allowance_ = std::max(allowance_, std::min(late, rtt));
   last_ = now;
 }
 
 void Reordering::fade(Time now, Duration rtt) {
   if (now - last_ < kMemory * rtt) return;
   packets_ = std::max(kMinPackets, packets_ / 2);
-  time_ /= 2;
+  allowance_ /= 2;
   last_ = now;
 }
 
@@ -73,7 +73,7 @@ bool LossDetector::on_report(Time now, const ReportFrame& report, SentPackets& s
 }
 
 Duration LossDetector::time_threshold(Duration report_delay) const {
-  return std::max<Duration>(expected() + expected() / 8 + reordering_.time() + report_delay, milliseconds(1));
+  return std::max<Duration>(expected() + expected() / 8 + reordering_.allowance() + report_delay, milliseconds(1));
 }
 
 std::vector<PacketNumber> LossDetector::detect_lost(Time now, Duration report_delay, SentPackets& sent) {

@@ -54,11 +54,11 @@ class Reordering {
   // A packet is lost when one so many numbers newer has been covered.
   PacketNumber packets() const { return packets_; }
   // ... or so long after its time.
-  Duration time() const { return time_; }
+  Duration allowance() const { return allowance_; }
 
  private:
   PacketNumber packets_ = kMinPackets;
-  Duration time_{};
+  Duration allowance_{};
   Time last_{};  // that it grew or was halved
 };
 

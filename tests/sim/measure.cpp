@@ -74,7 +74,7 @@ Measured measure(const Path& path, Duration duration, const std::string& congest
   result.sent = statistics.packets_sent;
   result.lost = statistics.packets_lost;
   result.spurious = statistics.spurious_losses;
-  result.excess = static_cast<double>(result.sent) / needed - 1;
+  result.excess = static_cast<double>(statistics.bytes_sent) / 1200 / needed - 1;
   result.intact = ended && world.server.intact();
   return result;
 }

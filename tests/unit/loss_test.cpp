@@ -134,7 +134,7 @@ TEST_F(Loss, SpuriousLossLengthensTheTime) {
   report(100ms, {{1, 2}});
   EXPECT_EQ(lost(113ms), Numbers{0});
   report(130ms, {{0, 2}});
-  EXPECT_EQ(loss.reordering().time(), 30ms);
+  EXPECT_EQ(loss.reordering().allowance(), 30ms);
   send(200ms);
   send(200ms);
   report(300ms, {{3, 4}, {0, 2}});
@@ -146,12 +146,12 @@ TEST(Reordering, IsForgottenInTime) {
   Reordering reordering;
   reordering.on_spurious(Time{}, 100, 80ms, 50ms);
   EXPECT_EQ(reordering.packets(), 101u);
-  EXPECT_EQ(reordering.time(), 50ms);
+  EXPECT_EQ(reordering.allowance(), 50ms);
   reordering.fade(Time{} + 799ms, 50ms);
   EXPECT_EQ(reordering.packets(), 101u);
   for (Duration when = 800ms; when <= 8s; when += 800ms) reordering.fade(Time{} + when, 50ms);
   EXPECT_EQ(reordering.packets(), Reordering::kMinPackets);
-  EXPECT_LE(reordering.time(), 1ms);
+  EXPECT_LE(reordering.allowance(), 1ms);
 }
 
 TEST_F(Loss, ProbeTimerBacksOffAndASignOfLifeEndsThat) {
@@ -262,7 +262,7 @@ TEST_F(Loss, IsTheSameAsTheSimpleForm) {
     const RttEstimator& rtt = loss.rtt();
     const Duration longest = std::max(rtt.smoothed(), rtt.latest());
     const Numbers verdict = lost(now);
-    const Duration threshold = std::max<Duration>(longest + longest / 8 + loss.reordering().time(), 1ms);
+    const Duration threshold = std::max<Duration>(longest + longest / 8 + loss.reordering().allowance(), 1ms);
     ASSERT_EQ(verdict, simple.detect_lost(Time{} + now, threshold, loss.reordering().packets(), other))
         << step;
     ASSERT_EQ(sent.packets_outstanding(), other.packets_outstanding()) << step;
