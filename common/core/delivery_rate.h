@@ -38,9 +38,9 @@ class DeliveryRate {
   void on_found(std::uint64_t bytes) { lost_ -= static_cast<std::int64_t>(bytes); }
 
   struct Sample {
-    double rate = 0;         // bytes/s; 0: none
-    double loss = 0;         // share of these bytes that was lost
-    ArrivalMark newest;      // this packet
+    double rate = 0;     // bytes/s; 0: none
+    double loss = 0;     // share of these bytes that was lost
+    ArrivalMark newest;  // this packet
     bool application_limited = true;
   };
   // The newest packet that a report covers; `rtt`: from its sending to its arrival there and the report's way

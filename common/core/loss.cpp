@@ -73,7 +73,8 @@ bool LossDetector::on_report(Time now, const ReportFrame& report, SentPackets& s
 }
 
 Duration LossDetector::time_threshold(Duration report_delay) const {
-  return std::max<Duration>(expected() + expected() / 8 + reordering_.allowance() + report_delay, milliseconds(1));
+  return std::max<Duration>(expected() + expected() / 8 + reordering_.allowance() + report_delay,
+                            milliseconds(1));
 }
 
 std::vector<PacketNumber> LossDetector::detect_lost(Time now, Duration report_delay, SentPackets& sent) {
