@@ -180,19 +180,25 @@ TEST(CongestionDaimd, AQueueSaysWhatTheCapacityIs) {
 TEST(CongestionDaimd, AnIntervalWithALossBringsNoIncrease) {
   Sender sender(1e9);
   sender.start();
+  // Of the old episode, which has had all its cuts after the first of these.
+  ReportSample sample;
+  sample.lost = 1200;
+  sample.newest_lost = 1;
+  sample.sent = sender.sent;
+  sample.smoothed_rtt = kRtt;
+  sample.report_interval = kStep;
+  sample.now = sender.now;
+  for (int i = 0; i < 50; ++i) sender.daimd.on_report(sample);
   const double before = sender.daimd.pacing_rate();
-  // Of the old episode: no cut but at random; never an increase.
   for (int i = 0; i < 5; ++i) {
-    ReportSample sample;
-    sample.now = sender.now += kStep;
-    sample.lost = 1200;
-    sample.newest_lost = 1;
-    sample.sent = sender.sent;
-    sample.smoothed_rtt = kRtt;
-    sample.report_interval = kStep;
+    sample.now += kStep;
     sender.daimd.on_report(sample);
   }
-  EXPECT_LE(sender.daimd.pacing_rate(), before);
+  EXPECT_EQ(sender.daimd.pacing_rate(), before);
+  sample.lost = 0;
+  sample.now += kStep;
+  sender.daimd.on_report(sample);
+  EXPECT_GT(sender.daimd.pacing_rate(), before);
 }
 
 TEST(CongestionDaimd, WhatIsNotMadeUseOfDoesNotGrow) {
