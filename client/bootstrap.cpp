@@ -52,6 +52,7 @@ ExecRequest exec_request(const Options& options, const std::optional<SshConfig>&
   request.cc = options.congestion;
   request.pacing = options.pacing;
   request.coupling = options.coupling;
+  request.max_datagram = options.max_datagram;
   request.rate_bps = options.rate_bits_per_second;
   request.server_command = options.server_path.value_or("");
   request.subsystem = options.subsystem;

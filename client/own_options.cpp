@@ -95,6 +95,13 @@ Complaint read_coupling(const std::string& value, Options& options) {
   return std::nullopt;
 }
 
+Complaint read_mtu(const std::string& value, Options& options) {
+  const auto bytes = parse_count(value, kMinDatagram, kMaxDatagram);
+  if (!bytes) return "--mtu " + value + ": give 1200 to 65507, the bytes of UDP payload in a datagram";
+  options.max_datagram = *bytes;
+  return std::nullopt;
+}
+
 Complaint read_rate(const std::string& value, Options& options) {
   const auto rate = parse_scaled(value, 1000);
   if (!rate || *rate < kMinRate || *rate > kMaxRate) {
@@ -154,6 +161,7 @@ constexpr std::array kOwnOptions = {
     OwnOption{"cc", ValueRule::kRequired, read_congestion},
     OwnOption{"pacing", ValueRule::kRequired, read_pacing},
     OwnOption{"coupling", ValueRule::kRequired, read_coupling},
+    OwnOption{"mtu", ValueRule::kRequired, read_mtu},
     OwnOption{"rate", ValueRule::kRequired, read_rate},
     OwnOption{"memory", ValueRule::kRequired, read_memory},
     OwnOption{"bootstrap", ValueRule::kRequired, read_bootstrap},

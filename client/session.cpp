@@ -101,6 +101,7 @@ SessionConfig ClientSession::session_config() const {
     return make_congestion(name, rate, pacing, random_number());
   };
   config.coupling = options_.coupling;
+  config.max_datagram = options_.max_datagram;
   return config;
 }
 
@@ -250,6 +251,8 @@ void ClientSession::tell_statistics() const {
   tell("sent " + std::to_string(sent.packets_sent) + " packets, " + std::to_string(sent.packets_lost) +
        " lost, " + std::to_string(sent.spurious_losses) + " of them not; dropped " +
        std::to_string(unopened) + " from strangers");
+  tell("datagrams of up to " + std::to_string(sent.largest_sent) + " bytes sent, " +
+       std::to_string(sent.largest_received) + " received");
 }
 
 int ClientSession::run() {

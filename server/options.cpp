@@ -85,6 +85,8 @@ void add_rest(CLI::App& app, ServerOptions& options, std::string& ports) {
   app.add_option_function<std::string>("--coupling", read_coupling,
                                        "One congestion control for all channels, or one each")
       ->type_name("coupled|none");
+  app.add_option("--mtu", options.max_datagram, "Bytes of UDP payload in a datagram, at most")
+      ->check(CLI::Range(kMinDatagram, kMaxDatagram));
   app.add_option("--rate", options.rate_bps, "Bits of payload a second, for --cc fixed")
       ->check(CLI::Range(std::uint64_t{1}, std::numeric_limits<std::uint64_t>::max()));
   app.footer("-- COMMAND, one word, is run by your shell; without it the shell reads from stdin.");

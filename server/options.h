@@ -28,6 +28,8 @@ struct ServerOptions {
   // What find_pacing() knows; "even" and "burst" come with "fixed".
   std::string pacing;
   Coupling coupling = Coupling::kCoupled;
+  // Bytes of UDP payload in a datagram at most, kMinDatagram to kMaxDatagram.
+  std::size_t max_datagram = kMaxDatagram;
   // Bits of payload a second, at least 1.
   std::optional<std::uint64_t> rate_bps;
   // `command` is the name of a subsystem, and set.

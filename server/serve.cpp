@@ -139,6 +139,7 @@ SessionConfig Server::session_config(const ServerOptions& options, std::size_t c
     return make_congestion(cc, rate, pacing, random_number());
   };
   config.coupling = options.coupling;
+  config.max_datagram = options.max_datagram;
   if (!config.congestion()) throw std::runtime_error("--cc " + options.cc + ": no such congestion control");
   return config;
 }

@@ -8,7 +8,7 @@ namespace mcdtp {
 bool Channel::on_covered(const SentPacket& packet) {
   if (datagram_) {
     const bool before = proved();
-    paths.on_covered(packet.path);
+    if (paths.on_covered(packet.path)) mtu.restart();
     if (paths.unproved().empty()) next_probe_ = kNever;
     return proved() && !before;
   }
@@ -47,7 +47,7 @@ Time Channel::next_timeout() const {
 void Channel::give_up_old_probes(Time now) {
   for (SentPacket& packet : sent.packets()) {
     if (now - packet.sent_at <= kProbeLife) break;
-    if (packet.state != SentPacket::State::kOutstanding) continue;
+    if (!packet.undecided()) continue;
     packet.lost_at = now;
     sent.resolve(packet, SentPacket::State::kLost);
   }
@@ -68,6 +68,7 @@ void Channel::on_sent(Time now, bool asks) {
 
 void Channel::doubt(Time now) {
   paths.doubt();
+  mtu.restart();
   probe_soon(now);
 }
 

@@ -5,6 +5,7 @@
 
 #include "common/core/flow.h"
 #include "common/core/loss.h"
+#include "common/core/path_mtu.h"
 #include "common/core/paths.h"
 #include "common/core/receipts.h"
 #include "common/core/sent_packets.h"
@@ -32,8 +33,6 @@ class Channel {
   static constexpr Duration kKeepalive = seconds(15);
   // Probe time-outs in a row after which a channel is no longer used until it proves itself again.
   static constexpr int kDoubtAfterProbes = 3;
-  // Every path carries this much UDP payload, in bytes (RFC 9000 section 14).
-  static constexpr std::size_t kMinDatagramSize = 1200;
   // What a stream channel may hold unreported, in bytes.
   static constexpr std::uint64_t kMinStreamWindow = 64 * 1024;
   static constexpr std::uint64_t kMaxStreamWindow = 8 << 20;
@@ -80,7 +79,7 @@ class Channel {
   SentPackets sent;
   LossDetector loss;
   Paths paths;
-  std::size_t datagram_size = kMinDatagramSize;  // bytes of UDP payload
+  PathMtu mtu;                 // of the active path
   std::shared_ptr<Flow> flow;  // of a datagram channel: what it is sent under, set as it is added
   DeliveryRate delivery;       // of a stream channel
   ChannelStatistics statistics;

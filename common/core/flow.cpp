@@ -1,5 +1,6 @@
 #include "common/core/flow.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "common/core/check.h"
@@ -13,7 +14,8 @@ Flow::Flow(Time now, std::unique_ptr<CongestionController> congestion) : congest
 
 void Flow::set_pace(Time now) {
   pacer_.set_rate(now, congestion_->pacing_rate());
-  pacer_.set_quantum(congestion_->quantum());
+  // A train has two datagrams at least.
+  pacer_.set_quantum(std::max(congestion_->quantum(), 2 * static_cast<double>(datagram_size_)));
 }
 
 DeliverySnapshot Flow::on_sent(Time now, std::size_t size, bool counts) {
@@ -45,6 +47,7 @@ void Flow::on_report(ReportSample& sample) {
   sample.in_flight = in_flight_;
   sample.sent = delivery_.sent();
   congestion_->on_report(sample);
+  datagram_size_ = sample.datagram_size;
   set_pace(sample.now);
 }
 

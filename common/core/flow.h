@@ -23,6 +23,8 @@ class Flow {
 
   // What to keep with a packet of `size` bytes sent now. `counts`: it is in flight from now on.
   DeliverySnapshot on_sent(Time now, std::size_t size, bool counts);
+  // A packet goes out that takes the path's time and is not in flight: a probe of the path MTU.
+  void on_probe_sent(std::size_t size) { pacer_.on_sent(size); }
   // The last packet took the last there was to send.
   void on_application_limited();
   // Bytes in flight are counted anew, after reports and verdicts have changed them.
@@ -50,7 +52,8 @@ class Flow {
   std::unique_ptr<CongestionController> congestion_;
   DeliveryRate delivery_;
   Pacer pacer_;
-  std::uint64_t in_flight_ = 0;  // bytes
+  std::uint64_t in_flight_ = 0;         // bytes
+  std::uint64_t datagram_size_ = 1200;  // bytes, of a full packet now
 };
 
 }  // namespace mcdtp

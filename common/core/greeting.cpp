@@ -77,6 +77,7 @@ std::vector<std::string> fixed_options(const ExecRequest& r) {
   add("--cc", r.cc);
   if (!r.pacing.empty()) add("--pacing", r.pacing);
   if (r.coupling == Coupling::kNone) add("--coupling", "none");
+  if (r.max_datagram != kMaxDatagram) add("--mtu", std::to_string(r.max_datagram));
   if (r.rate_bps) add("--rate", std::to_string(*r.rate_bps));
   if (r.subsystem) words.emplace_back("--subsystem");
   return words;

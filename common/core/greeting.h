@@ -26,6 +26,8 @@ struct ExecRequest {
   // How `cc` is to space what it sends. Empty: as it does.
   std::string pacing;
   Coupling coupling = Coupling::kCoupled;
+  // Bytes of UDP payload in a datagram at most.
+  std::size_t max_datagram = kMaxDatagram;
   // Bits of payload a second.
   std::optional<std::uint64_t> rate_bps;
   // A path, a path from the home directory (~/...), or a name looked for as the default is. Empty: the

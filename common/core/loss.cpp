@@ -34,7 +34,7 @@ void Reordering::fade(Time now, Duration rtt) {
 void LossDetector::cover(Time now, PacketNumber number, SentPackets& sent, ReportNews& news) {
   SentPacket* packet = sent.find(number);
   if (packet == nullptr) return;
-  if (packet->state == SentPacket::State::kOutstanding) {
+  if (packet->undecided()) {
     news.covered.push_back(number);
   } else if (packet->state == SentPacket::State::kLost) {
     ++spurious_;

@@ -29,14 +29,13 @@ SentPacket* SentPackets::find(PacketNumber number) {
 
 PacketNumber SentPackets::oldest_outstanding() {
   oldest_outstanding_ = std::max(oldest_outstanding_, first_);
-  while (oldest_outstanding_ < next() &&
-         packets_[oldest_outstanding_ - first_].state != SentPacket::State::kOutstanding)
+  while (oldest_outstanding_ < next() && !packets_[oldest_outstanding_ - first_].undecided())
     ++oldest_outstanding_;
   return oldest_outstanding_;
 }
 
 void SentPackets::resolve(SentPacket& packet, SentPacket::State state) {
-  CHECK(state != SentPacket::State::kOutstanding);
+  CHECK(state != SentPacket::State::kOutstanding && state != SentPacket::State::kProbing);
   if (packet.state == SentPacket::State::kOutstanding) {
     bytes_outstanding_ -= packet.size;
     --packets_outstanding_;
@@ -47,7 +46,7 @@ void SentPackets::resolve(SentPacket& packet, SentPacket::State state) {
 void SentPackets::forget(Time lost_before) {
   while (!packets_.empty()) {
     const SentPacket& packet = packets_.front();
-    if (packet.state == SentPacket::State::kOutstanding) return;
+    if (packet.undecided()) return;
     if (packet.state == SentPacket::State::kLost && packet.lost_at >= lost_before) return;
     packets_.pop_front();
     ++first_;

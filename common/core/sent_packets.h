@@ -51,17 +51,22 @@ struct DeliverySnapshot {
 };
 
 struct SentPacket {
-  // kSilent: asked for no report, so it is never lost. kCovered, kLost and kSilent are resolved.
-  enum class State : std::uint8_t { kOutstanding, kCovered, kLost, kSilent };
+  // kSilent: asked for no report, so it is never lost. kProbing: a probe of the path MTU; it is covered or lost in
+  // time, but nobody waits for it. kCovered, kLost and kSilent are resolved.
+  enum class State : std::uint8_t { kOutstanding, kProbing, kCovered, kLost, kSilent };
 
   Time sent_at{};
   Time lost_at{};          // when it was declared lost
   std::uint32_t size = 0;  // bytes of the datagram or record
   PathId path = 0;
   State state = State::kOutstanding;
+  bool mtu_probe = false;
   bool requeued_early = false;  // its cargo was sent again by a probe before any verdict
   Cargo cargo;
   DeliverySnapshot snapshot;
+
+  // There is no verdict on it yet.
+  bool undecided() const { return state == State::kOutstanding || state == State::kProbing; }
 };
 
 // The packets of one channel that are not yet forgotten, by number, without gaps.
@@ -79,7 +84,7 @@ class SentPackets {
   void forget(Time lost_before);
 
   PacketNumber first() const { return first_; }
-  // The oldest number outstanding, else next(). Passes over each resolved packet once.
+  // The oldest number on which there is no verdict, else next(). Passes over each resolved packet once.
   PacketNumber oldest_outstanding();
   // Bytes sent, asked for a report, not resolved.
   std::uint64_t bytes_outstanding() const { return bytes_outstanding_; }
@@ -88,7 +93,7 @@ class SentPackets {
 
  private:
   PacketNumber first_ = 0;
-  PacketNumber oldest_outstanding_ = 0;  // nothing below it is outstanding
+  PacketNumber oldest_outstanding_ = 0;  // nothing below it is undecided
   std::deque<SentPacket> packets_;       // packets_[i] has number first_ + i
   std::uint64_t bytes_outstanding_ = 0;
   std::uint64_t packets_outstanding_ = 0;

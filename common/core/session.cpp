@@ -6,7 +6,8 @@
 #include "common/core/check.h"
 #include "common/core/packet_header.h"
 
-// This file: channels, time and events. What comes in: session_receive.cpp. What goes out: session_send.cpp.
+// This file: channels, time and events. What comes in: session_receive.cpp. What goes out: session_send.cpp, and
+// how large: session_mtu.cpp.
 namespace mcdtp {
 namespace {
 
@@ -17,6 +18,7 @@ constexpr Duration kMinUdpPatience = seconds(1);
 Session::Session(Time now, SessionConfig config)
     : role_(config.role),
       memory_(std::max(config.memory, kMinMemory)),
+      max_datagram_(config.max_datagram),
       wished_channels_(config.channels),
       streams_(config.role, control_, news_),
       make_congestion_(std::move(config.congestion)),
@@ -36,20 +38,11 @@ Channel* Session::find(ChannelId id) {
 
 const Channel* Session::channel(ChannelId id) const { return const_cast<Session*>(this)->find(id); }
 
-std::size_t Session::packet_room(ChannelId id) const {
-  const Channel* found = channel(id);
-  return (found != nullptr ? found->datagram_size : Channel::kMinDatagramSize) - kSealOverhead;
-}
-
-void Session::set_datagram_size(ChannelId id, std::size_t bytes) {
-  CHECK(bytes >= Channel::kMinDatagramSize);
-  if (Channel* channel = find(id)) channel->datagram_size = bytes;
-}
-
 void Session::add_datagram_channel(Time now, ChannelId id, const std::vector<PathId>& candidates) {
   CHECK(id < kMaxDatagramChannels && !find(id));
   Channel& channel = channels_.try_emplace(id, id, true).first->second;
   channel.flow = common_flow_ ? common_flow_ : std::make_shared<Flow>(now, make_congestion_());
+  channel.mtu.set_cap(max_datagram_);
   channel.paths.set_candidates(candidates);
   if (!candidates.empty()) channel.probe_soon(now);
 }

@@ -24,6 +24,7 @@ struct SessionConfig {
   // Makes a controller: one for all datagram channels, or one for each.
   std::function<std::unique_ptr<CongestionController>()> congestion;
   Coupling coupling = Coupling::kCoupled;
+  std::size_t max_datagram = PathMtu::kMost;  // bytes of UDP payload, at least PathMtu::kBase
 };
 
 // What the driver has to know, besides what happens to streams.
@@ -49,6 +50,7 @@ struct OutgoingPacket {
   PacketNumber number = 0;
   std::uint8_t flags = 0;
   PathId path = 0;
+  bool mtu_probe = false;  // larger than the others: no train can take it
 };
 
 struct SessionStatistics {
@@ -58,6 +60,8 @@ struct SessionStatistics {
   std::uint64_t spurious_losses = 0;  // ... wrongly
   std::uint64_t bad_reports = 0;      // named a number never sent, or a channel not ours
   std::uint64_t duplicates = 0;       // packets that came twice
+  std::size_t largest_sent = 0;       // datagram, in bytes; probes of the path MTU do not count
+  std::size_t largest_received = 0;   // datagram, in bytes
 };
 
 // The protocol's state machine, the same on both ends. It sees opened packets, knows no sockets and no clock:
@@ -95,10 +99,14 @@ class Session {
   std::optional<StreamNews> poll_stream_news();
   // The largest control frame, OPEN, has to fit beside what goes before it.
   static constexpr std::size_t kMinPacketRoom = kMaxTargetSize + 96;
-  // Bytes of frames in a datagram of this channel.
+  // Bytes of frames in the next datagram of this channel, at most: it may be a probe of the path MTU.
   std::size_t packet_room(ChannelId channel) const;
-  // Every path of this channel is known to carry datagrams of so many bytes, at least Channel::kMinDatagramSize.
-  void set_datagram_size(ChannelId channel, std::size_t bytes);
+  // The channel has found use for larger datagrams and asks how large its interface would take them.
+  bool wants_mtu_limit(ChannelId channel) const;
+  // The way out of this channel takes datagrams of so many bytes of UDP payload. What was larger is lost.
+  void set_mtu_limit(Time now, ChannelId channel, std::size_t bytes);
+  // The system takes no datagram of so many bytes.
+  void on_mtu_refused(Time now, ChannelId channel, std::size_t bytes);
 
   // ---- streams, see Streams ----
   Streams& streams() { return streams_; }
@@ -148,6 +156,13 @@ class Session {
   void count_in_flight();
   void probe_timed_out(Time now, Channel& channel);
 
+  // path MTU: session_mtu.cpp. The first two say whether the packet was a probe; then that is all there is to it.
+  bool mtu_covered(Time now, Channel& channel, PacketNumber number, const SentPacket& packet);
+  bool mtu_lost(Time now, Channel& channel, PacketNumber number, const SentPacket& packet);
+  void share_mtu(const Channel& found);
+  std::size_t frames_room(const Channel& channel, bool probing) const;
+  std::optional<OutgoingPacket> poll_mtu_probe(Time now, Channel& channel, MutableBytes room);
+
   // sending
   struct Heading {
     PathId path = 0;
@@ -171,6 +186,7 @@ class Session {
 
   Role role_;
   std::uint64_t memory_;
+  std::size_t max_datagram_;
   std::uint64_t wished_channels_;
   Channels channels_;
   ControlQueue control_;

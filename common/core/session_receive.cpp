@@ -14,6 +14,7 @@ bool Session::on_packet(Time now, ChannelId id, PathId from, PacketNumber number
     ++statistics_.duplicates;
     return false;
   }
+  if (channel->is_datagram()) statistics_.largest_received = std::max(statistics_.largest_received, size);
   if (channel->is_datagram() && channel->paths.on_packet(from, size, channel->receipts.is_highest(number))) {
     channel->probe_soon(now);
   }
@@ -99,18 +100,20 @@ void Session::on_report(Time now, const ReportFrame& report) {
   sample.rtt = news.rtt;
   for (const PacketNumber number : news.covered) {
     SentPacket& packet = *channel->sent.find(number);
+    if (mtu_covered(now, *channel, number, packet)) continue;
     sample.covered += packet.size;
     if (packet.snapshot.quiet) sample.quiet_covered += packet.size;
     cover(now, *channel, packet);
   }
   for (const PacketNumber number : news.covered_late) {
     SentPacket& packet = *channel->sent.find(number);
+    if (mtu_covered(now, *channel, number, packet)) continue;
+    ++statistics_.spurious_losses;
+    ++channel->statistics.spurious_losses;
     sample.found += packet.size;
     if (packet.snapshot.quiet) sample.quiet_found += packet.size;
     cover(now, *channel, packet);
   }
-  statistics_.spurious_losses += news.covered_late.size();
-  channel->statistics.spurious_losses += news.covered_late.size();
   channel->statistics.bytes_covered += sample.covered + sample.found;
   if (channel->is_datagram()) channel->flow->on_found(sample.found);
   lose(now, *channel, sample);
@@ -133,6 +136,7 @@ void Session::lose(Time now, Channel& channel, ReportSample& sample) {
   if (!channel.is_datagram()) return;
   for (const PacketNumber number : channel.loss.detect_lost(now, channel.report_interval(), channel.sent)) {
     SentPacket& packet = *channel.sent.find(number);
+    if (mtu_lost(now, channel, number, packet)) continue;
     sample.lost += packet.size;
     sample.newest_lost = std::max(sample.newest_lost, packet.snapshot.sent);
     if (packet.snapshot.quiet) sample.quiet_lost += packet.size;
@@ -145,7 +149,7 @@ void Session::lose(Time now, Channel& channel, ReportSample& sample) {
 
 void Session::lose_all(Time now, Channel& channel) {
   for (SentPacket& packet : channel.sent.packets()) {
-    if (packet.state != SentPacket::State::kOutstanding) continue;
+    if (!packet.undecided()) continue;
     packet.lost_at = now;
     channel.sent.resolve(packet, SentPacket::State::kLost);
     requeue(packet);
@@ -175,7 +179,7 @@ void Session::feed_congestion(Time now, const Channel& channel, ReportSample& sa
   sample.now = now;
   sample.smoothed_rtt = channel.loss.rtt().smoothed();
   sample.report_interval = channel.report_interval();
-  sample.datagram_size = channel.datagram_size;
+  sample.datagram_size = channel.mtu.size();
   channel.flow->on_report(sample);
 }
 

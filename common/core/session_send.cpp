@@ -15,7 +15,8 @@ std::optional<OutgoingPacket> Session::poll_packet(Time now, ChannelId id, Mutab
   const auto heading = choose_path(*channel);
   if (!heading) return std::nullopt;
 
-  room = room.first(std::min(room.size(), heading->room));
+  if (const auto probe = poll_mtu_probe(now, *channel, room)) return probe;
+  room = room.first(std::min({room.size(), heading->room, frames_room(*channel, heading->probing)}));
   Packetizer packet(room);
   if (heading->probing || channel->ping_due()) packet.ping();
   fill_reports(now, *channel, packet);
@@ -114,6 +115,10 @@ OutgoingPacket Session::seal_off(Time now, Channel& channel, Packetizer& packet,
   ++statistics_.packets_sent;
   statistics_.bytes_sent += sent.size;
   channel.statistics.bytes_sent += sent.size;
+  if (channel.is_datagram()) {
+    statistics_.largest_sent = std::max<std::size_t>(statistics_.largest_sent, sent.size);
+    if (packet.has_data()) channel.mtu.on_data_sent(now, sent.size);
+  }
   if (packet.has_data() && channel.is_datagram()) scheduler_.on_sent(sent.size);
   channel.sent.add(std::move(sent));
   channel.sent.forget(now - 2 * channel.loss.rtt().smoothed());

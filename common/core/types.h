@@ -45,6 +45,10 @@ inline constexpr ChannelId kMaxDatagramChannels = 64;
 inline constexpr ChannelId kSshChannel = 255;
 inline constexpr ChannelId kFirstTcpChannel = 256;
 
+// Bytes of UDP payload: what every path carries (RFC 9000 section 14), and what IPv4 can carry.
+inline constexpr std::size_t kMinDatagram = 1200;
+inline constexpr std::size_t kMaxDatagram = 65507;
+
 // A name the driver gives to one far address of one channel.
 using PathId = std::uint32_t;
 

@@ -3,7 +3,17 @@
 #include <algorithm>
 #include <cstring>
 
+#include "common/io/interface_mtu.h"
+
 namespace mcdtp {
+namespace {
+
+// Where the interface does not tell: Ethernet's.
+constexpr std::size_t kUnknownMtu = 1500;
+// Loopback carries 65,507 bytes, but four of these fill a GSO buffer, and that is faster.
+constexpr std::size_t kLoopbackPayload = 16'000;
+
+}  // namespace
 
 UdpChannel::UdpChannel(ChannelId id, std::unique_ptr<UdpSocket> socket, const SessionKeys& keys, Role role,
                        std::vector<Endpoint> paths)
@@ -12,7 +22,7 @@ UdpChannel::UdpChannel(ChannelId id, std::unique_ptr<UdpSocket> socket, const Se
       sealer_(keys, outgoing(role), id),
       opener_(keys, incoming(role), id),
       paths_(std::move(paths)),
-      train_(64 * 1024 + 16 * 1024) {}
+      train_(kTrainBytes) {}
 
 std::optional<PathId> UdpChannel::path_of(const Endpoint& from) {
   const auto known = std::find(paths_.begin(), paths_.end(), from);
@@ -55,20 +65,19 @@ bool UdpChannel::append_packet(Time now, Session& session) {
   }
   if (!starts && (size > segment_ || packet->path != to_)) {
     next_ = Next{size, packet->path};
-    return true;
+    return false;
   }
   end_ += size;
   ++count_;
-  return true;
+  // A shorter packet ends its train; a probe of the path MTU is one, so that nothing is lost with it.
+  return size == segment_ && !packet->mtu_probe;
 }
 
 UdpChannel::Sent UdpChannel::send(Time now, Session& session) {
   begin_ = end_ = count_ = 0;
-  while (count_ < kTrainPackets && end_ + session.packet_room(id_) + kSealOverhead <= kTrainBytes) {
+  do {
     if (!append_packet(now, session)) break;
-    // A shorter packet ends its train.
-    if (next_ || (end_ - begin_) % segment_ != 0) break;
-  }
+  } while (count_ < kTrainPackets && end_ + session.packet_room(id_) + kSealOverhead <= kTrainBytes);
   return end_ == begin_ ? Sent::kNothing : flush();
 }
 
@@ -76,6 +85,7 @@ UdpChannel::Sent UdpChannel::flush() {
   const Train train{paths_.at(to_), Bytes(train_).subspan(begin_, end_ - begin_), segment_};
   const SendResult result = socket_->send(train);
   begin_ += result.accepted;
+  if (result.too_large > PathMtu::kBase) too_large_ = result.too_large;
   if (result.status == SendResult::Status::kWouldBlock) return Sent::kBlocked;
   if (result.status == SendResult::Status::kNoBuffers) return Sent::kNoBuffers;
   if (!next_) return Sent::kSome;
@@ -85,6 +95,12 @@ UdpChannel::Sent UdpChannel::flush() {
   end_ += next_->size;
   next_.reset();
   return flush();
+}
+
+std::size_t UdpChannel::mtu_limit(PathId path) const {
+  const Endpoint& to = paths_.at(path);
+  const std::size_t most = udp_payload(interface_mtu(to).value_or(kUnknownMtu), to);
+  return to.is_loopback() ? std::min(most, kLoopbackPayload) : most;
 }
 
 UdpChannel::Sent UdpChannel::resume() { return begin_ < end_ ? flush() : Sent::kNothing; }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "common/core/seal.h"
@@ -33,17 +35,21 @@ class UdpChannel {
   Sent send(Time now, Session& session);
   // The rest of a train that was not accepted. kNothing: none is left.
   Sent resume();
+  // Bytes of UDP payload in the largest datagrams that the way out to `path` takes.
+  std::size_t mtu_limit(PathId path) const;
+  // The way out has refused a datagram of more than PathMtu::kBase bytes as too large since this was last asked.
+  std::optional<std::size_t> take_too_large() { return std::exchange(too_large_, std::nullopt); }
 
   const Endpoint& address(PathId path) const { return paths_.at(path); }
   std::uint64_t unopened() const { return unopened_; }
 
  private:
-  static constexpr std::size_t kTrainBytes = 64 * 1024 - 1024;
+  static constexpr std::size_t kTrainBytes = PathMtu::kMost;
   static constexpr std::size_t kTrainPackets = 64;
   static constexpr std::size_t kMaxPaths = 4096;
 
   std::optional<PathId> path_of(const Endpoint& from);
-  // Appends one packet at `end_`; false: there is none.
+  // Appends one packet at `end_`. False: the train ends before it, or with it.
   bool append_packet(Time now, Session& session);
   Sent flush();
 
@@ -64,6 +70,7 @@ class UdpChannel {
     PathId path;
   };
   std::optional<Next> next_;
+  std::optional<std::size_t> too_large_;
   std::uint64_t unopened_ = 0;
 };
 

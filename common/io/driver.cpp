@@ -13,9 +13,6 @@ namespace {
 constexpr int kReadsPerTurn = 4;
 // Trains sent before what has come in has its turn: where nothing paces them there may be no end of them.
 constexpr int kTrainsPerTurn = 64;
-// Between two ends on one host there is no path to search: loopback carries up to 65,507 bytes, and four of these
-// fill a GSO buffer.
-constexpr std::size_t kLoopbackDatagramSize = 16'000;
 constexpr auto kNoBuffersPause = milliseconds(1);
 
 }  // namespace
@@ -47,13 +44,8 @@ void Driver::add_udp(ChannelId id, std::unique_ptr<UdpSocket> socket, std::vecto
   std::vector<PathId> candidates;
   // A client probes on channel 0; the others follow the path that answers.
   for (PathId path = 0; probe && id == 0 && path < paths.size(); ++path) candidates.push_back(path);
-  const bool stays_here =
-      socket->local().is_loopback() ||
-      (!paths.empty() &&
-       std::all_of(paths.begin(), paths.end(), [](const Endpoint& path) { return path.is_loopback(); }));
   udp_[id] = std::make_unique<UdpChannel>(id, std::move(socket), keys_, role_, std::move(paths));
   session_.add_datagram_channel(now(), id, candidates);
-  if (stays_here) session_.set_datagram_size(id, kLoopbackDatagramSize);
   wait_udp_readable(id);
   kick();
 }
@@ -146,7 +138,18 @@ bool Driver::send_udp(UdpChannel& channel) {
   if (sent == UdpChannel::Sent::kBlocked || sent == UdpChannel::Sent::kNoBuffers) {
     wait_udp_writable(channel.id(), channel, sent == UdpChannel::Sent::kNoBuffers);
   }
+  set_mtu_limit(channel);
   return sent != UdpChannel::Sent::kNothing;
+}
+
+// Asked for only when the session has use for it, and when the system says that it has changed.
+void Driver::set_mtu_limit(UdpChannel& channel) {
+  const auto refused = channel.take_too_large();
+  if (!refused && !session_.wants_mtu_limit(channel.id())) return;
+  const auto path = session_.channel(channel.id())->paths.active();
+  if (!path) return;
+  session_.set_mtu_limit(now(), channel.id(), channel.mtu_limit(*path));
+  if (refused) session_.on_mtu_refused(now(), channel.id(), *refused);
 }
 
 bool Driver::send_pipe(ChannelId id, PipeChannel& channel) {

@@ -54,6 +54,7 @@ class Driver {
   void deliver();
   void send_all();
   bool send_udp(UdpChannel& channel);
+  void set_mtu_limit(UdpChannel& channel);
   bool send_pipe(ChannelId id, PipeChannel& channel);
   void wait_udp_readable(ChannelId id);
   void wait_udp_writable(ChannelId id, UdpChannel& channel, bool by_timer);

@@ -171,6 +171,7 @@ SendResult UdpSocket::send(const Train& train) {
     const SendResult step = send_some(to, train.data.subspan(total.accepted), train.segment_size);
     total.accepted += step.accepted;
     total.status = step.status;
+    total.too_large = std::max(total.too_large, step.too_large);
   }
   return total;
 }
@@ -196,7 +197,7 @@ SendResult UdpSocket::send_by_gso(Destination& to, Bytes piece, std::size_t segm
   ++counters_.send_calls;
   if (uninterrupted([&] { return syscalls_.send(descriptor_.fd(), message); }) >= 0) {
     counters_.datagrams_sent += datagrams_in(piece.size(), segment_size);
-    return {piece.size(), SendResult::Status::kDone};
+    return {piece.size(), SendResult::Status::kDone, 0};
   }
   const int error = errno;
   if (error != EIO && error != EINVAL && error != EMSGSIZE) {
@@ -225,20 +226,29 @@ SendResult UdpSocket::send_singly(Destination& to, Bytes data, std::size_t segme
     return syscalls_.send_many(descriptor_.fd(), {messages.data(), count});
   });
   // A call that failed half way tells how far it came; the next one, beginning there, tells why.
-  if (sent < 0) return refused(errno, parts[0].iov_len, 1);
+  if (sent < 0)
+    return errno == EMSGSIZE ? too_large(data, segment_size) : refused(errno, parts[0].iov_len, 1);
   const auto datagrams = static_cast<std::size_t>(sent);
   counters_.datagrams_sent += datagrams;
-  return {std::min(data.size(), datagrams * segment_size), SendResult::Status::kDone};
+  return {std::min(data.size(), datagrams * segment_size), SendResult::Status::kDone, 0};
 }
 
 // `bytes` at the front were not sent. Either they wait, or they are lost as on a bad link, and the loss is
 // found as there.
 SendResult UdpSocket::refused(int error, std::size_t bytes, std::size_t datagrams) {
   CHECK(error != EBADF && error != ENOTSOCK && error != EFAULT);
-  if (error == EAGAIN || error == EWOULDBLOCK) return {0, SendResult::Status::kWouldBlock};
-  if (error == ENOBUFS || error == ENOMEM) return {0, SendResult::Status::kNoBuffers};
+  if (error == EAGAIN || error == EWOULDBLOCK) return {0, SendResult::Status::kWouldBlock, 0};
+  if (error == ENOBUFS || error == ENOMEM) return {0, SendResult::Status::kNoBuffers, 0};
   counters_.datagrams_refused += datagrams;
-  return {bytes, SendResult::Status::kDone};
+  return {bytes, SendResult::Status::kDone, 0};
+}
+
+// What is true of the first datagram is true of all of its size.
+SendResult UdpSocket::too_large(Bytes data, std::size_t segment_size) {
+  const std::size_t size = std::min(data.size(), segment_size);
+  const std::size_t count = data.size() / size;
+  counters_.datagrams_refused += count;
+  return {count * size, SendResult::Status::kDone, size};
 }
 
 std::span<mmsghdr> UdpSocket::receive_messages(ReceiveBatch& batch) {

@@ -36,6 +36,8 @@ struct SendResult {
   // sent again as it is.
   std::size_t accepted = 0;
   Status status = Status::kDone;
+  // The size of datagrams among these that are lost because the way out takes none so large; 0: there are none.
+  std::size_t too_large = 0;
 };
 
 // All since the socket was opened.
@@ -160,6 +162,7 @@ class UdpSocket {
   SendResult send_by_gso(Destination& to, Bytes piece, std::size_t segment_size);
   SendResult send_singly(Destination& to, Bytes data, std::size_t segment_size);
   SendResult refused(int error, std::size_t bytes, std::size_t datagrams);
+  SendResult too_large(Bytes data, std::size_t segment_size);
 
   std::span<mmsghdr> receive_messages(ReceiveBatch& batch);
   std::optional<Message> open_message(const mmsghdr& message);

@@ -24,6 +24,7 @@ struct LinkSettings {
   double corrupt = 0;
   double police_bps = 0;  // 0: no policer
   double police_burst = 64 * 1024;
+  std::size_t mtu = 1500;  // of an IP packet; larger ones vanish
   bool cut = false;
 };
 
@@ -43,7 +44,8 @@ class Link {
   std::vector<Arrival> carry(Time now, std::size_t udp_payload) {
     const double bits = static_cast<double>(udp_payload + kIpOverhead) * 8;
     ++offered;
-    if (settings.cut || !police(now, bits)) return drop();
+    largest_offered = std::max(largest_offered, udp_payload);
+    if (settings.cut || udp_payload + kIpOverhead > settings.mtu || !police(now, bits)) return drop();
     const double waiting = to_seconds(std::max(free_at_, now) - now) * settings.rate_bps / 8;
     if (waiting + bits / 8 > static_cast<double>(queue())) return drop();
     free_at_ = std::max(free_at_, now) + from_seconds(bits / settings.rate_bps);
@@ -60,6 +62,7 @@ class Link {
   LinkSettings settings;
   std::uint64_t offered = 0;
   std::uint64_t dropped = 0;
+  std::size_t largest_offered = 0;  // UDP payload of a packet
 
  private:
   std::vector<Arrival> drop() {

@@ -56,7 +56,11 @@ std::uint64_t scenario_seed() {
 // ---- Host ----
 
 Host::Host(World& world, Role role, const WorldSettings& settings, const SessionKeys& keys)
-    : world_(world), role_(role), keys_(keys), session_(Time{}, session_config(role, settings)) {
+    : world_(world),
+      role_(role),
+      keys_(keys),
+      mtu_limit_(settings.interface_mtu - Link::kIpOverhead),
+      session_(Time{}, session_config(role, settings)) {
   session_.add_stream_channel(Time{}, kSshChannel);
   for (ChannelId id = 0; id < settings.channels; ++id) {
     const std::vector<PathId> candidates =
@@ -239,6 +243,7 @@ void Host::send_packets() {
 
 bool Host::send_on(ChannelId id) {
   const bool datagram = id < kMaxDatagramChannels;
+  if (session_.wants_mtu_limit(id)) session_.set_mtu_limit(world_.now(), id, mtu_limit_);
   const std::size_t room = datagram ? session_.packet_room(id) : kMaxRecordFrames;
   std::vector<std::uint8_t> packet(room + kSealOverhead);
   const auto out = session_.poll_packet(world_.now(), id, MutableBytes(packet).subspan(kHeaderSize, room));

@@ -26,7 +26,8 @@ struct WorldSettings {
   // Links that only some channels cross, by channel id, instead of the shared ones.
   std::map<ChannelId, LinkSettings> own_up;
   std::map<ChannelId, LinkSettings> own_down;
-  double ssh_rate_bps = 4e6;  // what the SSH connection carries each way
+  std::size_t interface_mtu = 1228;  // of both hosts, for IP packets; this one leaves nothing to search
+  double ssh_rate_bps = 4e6;         // what the SSH connection carries each way
   std::string congestion = "auto";
   std::optional<std::uint64_t> fixed_rate_bps;
   Pacing pacing = Pacing::kTrains;
@@ -113,6 +114,7 @@ class Host {
   World& world_;
   Role role_;
   const SessionKeys& keys_;
+  std::size_t mtu_limit_;  // UDP payload that the interface takes
   Session session_;
   std::map<ChannelId, Ends> ends_;
   std::map<StreamId, Writing> writing_;

@@ -161,6 +161,7 @@ TEST_P(ExecLine, EveryOptionReachesServer) {
   request.cc = "fixed";
   request.pacing = "even";
   request.coupling = Coupling::kNone;
+  request.max_datagram = 1452;
   request.rate_bps = 80'000'000;
   request.subsystem = true;
   request.command = "sftp";
@@ -172,7 +173,8 @@ TEST_P(ExecLine, EveryOptionReachesServer) {
                                               "1",          "--cc",
                                               "fixed",      "--pacing",
                                               "even",       "--coupling",
-                                              "none",       "--rate",
+                                              "none",       "--mtu",
+                                              "1452",       "--rate",
                                               "80000000",   "--subsystem",
                                               "--env",      "LANG=de_DE.UTF-8",
                                               "--env",      "GIT_PROTOCOL=version=2:a b\n",

@@ -49,6 +49,7 @@ TEST(OwnOptions, DefaultsAndValues) {
   EXPECT_EQ(none.ports.high, 61000);
   EXPECT_EQ(none.congestion, "auto");
   EXPECT_EQ(none.coupling, Coupling::kCoupled);
+  EXPECT_EQ(none.max_datagram, 65507u);
   EXPECT_EQ(none.memory_bytes, 256u << 20);
   EXPECT_EQ(none.backend, BackendChoice::kAuto);
   EXPECT_EQ(none.server_path, std::nullopt);
@@ -71,6 +72,8 @@ TEST(OwnOptions, DefaultsAndValues) {
   EXPECT_EQ(parse_options(Words{"--cc=fixed", "--rate=80000", "h"}).rate_bits_per_second, 80'000u);
   EXPECT_EQ(parse_options(Words{"--coupling", "none", "h"}).coupling, Coupling::kNone);
   EXPECT_EQ(parse_options(Words{"--coupling=coupled", "h"}).coupling, Coupling::kCoupled);
+  EXPECT_EQ(parse_options(Words{"--mtu", "1200", "h"}).max_datagram, 1200u);
+  EXPECT_EQ(parse_options(Words{"--mtu=65507", "h"}).max_datagram, 65507u);
   EXPECT_EQ(parse_options(Words{"--help"}).action, Action::kHelp);
   EXPECT_EQ(parse_options(Words{"-q", "--version", "-c99"}).action, Action::kVersion);
   EXPECT_NE(help_text().find("--port-range"), std::string::npos);
@@ -123,6 +126,12 @@ TEST(OwnOptions, Refuses) {
       {"--pacing=Even", "--rate=1M", "host"},
       {"--coupling=both", "host"},
       {"--coupling"},
+      {"--mtu=1199", "host"},
+      {"--mtu=65508", "host"},
+      {"--mtu=9k", "host"},
+      {"--mtu=-1500", "host"},
+      {"--mtu=", "host"},
+      {"--mtu"},
       {"--rate=", "host"},
       {"--rate=M", "host"},
       {"--rate=-5", "host"},

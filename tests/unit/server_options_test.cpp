@@ -34,6 +34,7 @@ TEST(ServerOptions, ByHandAllHaveDefaults) {
   EXPECT_EQ(options.memory_bytes, 268435456U);
   EXPECT_EQ(options.cc, "auto");
   EXPECT_EQ(options.coupling, Coupling::kCoupled);
+  EXPECT_EQ(options.max_datagram, 65507U);
   EXPECT_EQ(options.rate_bps, std::nullopt);
   EXPECT_FALSE(options.subsystem);
   EXPECT_EQ(options.command, std::nullopt);
@@ -96,6 +97,9 @@ TEST(ServerOptions, WhatIsIncompleteIsRefused) {
   EXPECT_EQ(refusal({"--", "a", "b"}), "read the options: exactly one word, the command, stands after --");
   EXPECT_NE(refusal({"--"}), "");
   EXPECT_EQ(refusal({"--subsystem"}), "read the options: --subsystem needs its name after --");
+  EXPECT_EQ(parse({"--mtu", "1452"}).max_datagram, 1452U);
+  EXPECT_NE(refusal({"--mtu", "1199"}), "");
+  EXPECT_NE(refusal({"--mtu", "65508"}), "");
   EXPECT_EQ(parse({"--coupling", "none"}).coupling, Coupling::kNone);
   EXPECT_EQ(refusal({"--coupling", "both"}), "read the options: --coupling both: there are coupled and none");
   EXPECT_EQ(refusal({"--cc", "fixed"}), "read the options: --cc fixed needs --rate");

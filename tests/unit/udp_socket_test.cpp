@@ -287,15 +287,35 @@ TEST_F(UdpSocketTest, TooLongDatagramsAreLostAndGsoStays) {
   open_pair();
   if (!sender_->counters().gso) GTEST_SKIP() << "this kernel has no GSO";
   faults_.send_errors = {EMSGSIZE};
-  faults_.send_many_errors = {EMSGSIZE, EMSGSIZE};
+  faults_.send_many_errors = {EMSGSIZE};
   const auto data = train_bytes(2 * kSize);
   const SendResult result = sender_->send(train(data));
   EXPECT_EQ(result.status, Status::kDone);
   EXPECT_EQ(result.accepted, data.size());
+  EXPECT_EQ(result.too_large, kSize);
   EXPECT_EQ(sender_->counters().datagrams_refused, 2u);
   EXPECT_EQ(sender_->counters().datagrams_sent, 0u);
   EXPECT_TRUE(sender_->counters().gso);
   EXPECT_TRUE(drain(*receiver_).empty());
+}
+
+// The interface has become narrower under a train. Kernels say EINVAL of a GSO segment that is too large.
+TEST_F(UdpSocketTest, WhatIsTooLargeCostsOneCallATrainAndASmallerEndGoes) {
+  for (const bool gso : {true, false}) {
+    faults_.has_gso = gso;
+    open_pair();
+    if (gso && !sender_->counters().gso) continue;
+    if (gso) faults_.send_errors = {EINVAL};
+    faults_.send_many_errors = {EMSGSIZE};
+    const auto data = train_bytes(40 * kSize + 17);
+    const SendResult result = sender_->send(train(data));
+    EXPECT_EQ(result.accepted, data.size());
+    EXPECT_EQ(result.too_large, kSize);
+    EXPECT_EQ(sender_->counters().datagrams_refused, 40u);
+    EXPECT_EQ(sender_->counters().send_calls, gso ? 3u : 2u);
+    EXPECT_EQ(sender_->counters().gso, gso);
+    EXPECT_EQ(collect(*receiver_, 1), cut(Bytes(data).subspan(40 * kSize), kSize));
+  }
 }
 
 TEST_F(UdpSocketTest, FullBufferInTheMiddleOfATrain) {
@@ -353,7 +373,7 @@ TEST_F(UdpSocketTest, EioThenFullBufferLosesNothing) {
 }
 
 TEST_F(UdpSocketTest, RefusedDatagramIsLostAndTheNextOnesGo) {
-  for (const int error : {ECONNREFUSED, ENETUNREACH, EHOSTUNREACH, EPERM, EMSGSIZE}) {
+  for (const int error : {ECONNREFUSED, ENETUNREACH, EHOSTUNREACH, EPERM}) {
     faults_.has_gso = false;
     open_pair();
     faults_.send_many_errors = {error};
@@ -370,7 +390,15 @@ TEST_F(UdpSocketTest, RealDatagramTooLongForTheInterfaceIsLost) {
   const std::vector<std::uint8_t> data(65508, 1);
   const SendResult result = sender_->send({receiver_->local(), data, data.size()});
   EXPECT_EQ(result.accepted, data.size());
+  EXPECT_EQ(result.too_large, 65508u);
   EXPECT_EQ(sender_->counters().datagrams_refused, 1u);
+}
+
+TEST_F(UdpSocketTest, TheLargestDatagramOfAllArrives) {
+  open_pair();
+  const auto data = train_bytes(65507);
+  EXPECT_EQ(sender_->send({receiver_->local(), data, data.size()}).too_large, 0u);
+  EXPECT_EQ(collect(*receiver_, 1), std::vector<Datagram>{data});
 }
 
 TEST_F(UdpSocketTest, HintOnReceiveHidesNothing) {

@@ -1,0 +1,49 @@
+#!/bin/bash
+# Datagrams are as large as the path carries: over interfaces of 1,500 and of 9,000 bytes, where the link carries less than
+# its interface, and no larger than --mtu says.
+. "$(dirname "$0")/lib.sh"
+
+# Sends 8 MB there and back; `datagrams` are then the largest sent and received, as -v tells them.
+copy() {
+  status 0 shim -v -c 2 "$@" far cat <"$dir/source"
+  same_file "$e2e_step" "$dir/source" "$dir/out"
+  datagrams=$(sed -n 's/^mcdtp-shim: datagrams of up to \([0-9]*\) bytes sent, \([0-9]*\) received$/\1 \2/p' "$dir/err")
+}
+
+e2e_start_far --rate 200M --delay 1 --seed 5
+pattern 8000000 7 >"$dir/source"
+
+step "interfaces of 1,500 bytes"
+copy
+same "datagrams" "1472 1472" "$datagrams"
+
+step "--mtu"
+copy --mtu 1300
+same "datagrams" "1300 1300" "$datagrams"
+
+step "a short command"
+status 0 shim -v far true </dev/null
+err_has "^mcdtp-shim: datagrams of up to 1200 bytes sent, 1200 received$"
+
+step "interfaces of 9,000 bytes"
+wan_near ip link set wan0 mtu 9000
+wan_far ip link set wan0 mtu 9000
+copy
+same "datagrams" "8972 8972" "$datagrams"
+
+step "the far interface takes less"
+wan_far ip link set wan0 mtu 1400
+copy
+same "datagrams received" 1372 "${datagrams#* }"
+
+step "the interface narrows in the middle of a transfer"
+wan_far ip link set wan0 mtu 9000
+(sleep 0.5; wan_near ip link set wan0 mtu 1500) &
+narrowing=$!
+copy
+wait "$narrowing"
+
+nothing_left
+sshd_stop "$dir/sshd"
+wan_down
+passed

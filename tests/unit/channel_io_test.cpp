@@ -1,0 +1,145 @@
+#include "common/io/channel_io.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/io/system.h"
+
+namespace mcdtp {
+namespace {
+
+// The real calls, but the way out takes no datagram over `carries` bytes, and all sizes are noted.
+class NarrowWay : public UdpSyscalls {
+ public:
+  std::size_t carries = 65507;
+  std::vector<std::vector<std::size_t>> trains;  // sizes of the datagrams of each call that was tried
+
+  ssize_t send(int fd, const msghdr& message) override {
+    std::uint16_t segment = 0;
+    std::memcpy(&segment, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof segment);
+    std::vector<std::size_t> sizes;
+    for (std::size_t left = message.msg_iov->iov_len; left > 0; left -= sizes.back()) {
+      sizes.push_back(std::min<std::size_t>(left, segment));
+    }
+    trains.push_back(sizes);
+    return segment > carries ? fail(EINVAL) : UdpSyscalls::send(fd, message);
+  }
+  int send_many(int fd, std::span<mmsghdr> messages) override {
+    std::vector<std::size_t> sizes;
+    for (const mmsghdr& message : messages) sizes.push_back(message.msg_hdr.msg_iov->iov_len);
+    trains.push_back(sizes);
+    return sizes.front() > carries ? fail(EMSGSIZE) : UdpSyscalls::send_many(fd, messages);
+  }
+
+ private:
+  static int fail(int error) {
+    errno = error;
+    return -1;
+  }
+};
+
+SessionConfig one_channel(Role role) {
+  SessionConfig config;
+  config.role = role;
+  config.channels = 1;
+  config.congestion = [] { return make_congestion("fixed", 10'000'000'000); };
+  return config;
+}
+
+// Two ends of one datagram channel over loopback; the client sends without end.
+class ChannelIo : public ::testing::Test {
+ protected:
+  ChannelIo() {
+    client_.add_stream_channel(now(), kSshChannel);
+    server_.add_stream_channel(now(), kSshChannel);
+    client_.add_datagram_channel(now(), 0, {0});
+    server_.add_datagram_channel(now(), 0, {});
+  }
+  std::unique_ptr<UdpSocket> socket() {
+    return std::make_unique<UdpSocket>(
+        io_, UdpSocket::Options{Endpoint::from_text("127.0.0.1", 0).value(), {0, 0}, 4 << 20, &way_});
+  }
+  void turn(Session& session, UdpChannel& io) {
+    if (session.next_timeout() <= now()) session.on_timeout(now());
+    for (bool more = true; more;) more = io.receive(now(), batch_, session);
+    const Bytes bytes = session.streams().readable(kStdio);
+    if (!bytes.empty()) session.streams().consume(kStdio, bytes.size());
+    for (MutableBytes room; !(room = session.streams().write_room(kStdio)).empty() && &session == &client_;) {
+      session.streams().wrote(kStdio, room.size());
+    }
+    while (session.poll_stream_news()) {
+    }
+    // The SSH channel is not carried: what it is given is lost for good.
+    if (session.wants_mtu_limit(0)) session.set_mtu_limit(now(), 0, limit_);
+    (void)io.send(now(), session);
+    if (const auto refused = io.take_too_large()) session.on_mtu_refused(now(), 0, *refused);
+  }
+  // Both take turns until `done`, for ten seconds at most.
+  bool run(const std::function<bool()>& done) {
+    for (const Time end = now() + seconds(10); now() < end && !done();) {
+      turn(client_, client_io_);
+      turn(server_, server_io_);
+    }
+    return done();
+  }
+  std::size_t size() const { return client_.channel(0)->mtu.size(); }
+
+  asio::io_context io_;
+  NarrowWay way_;
+  ReceiveBatch batch_;
+  std::size_t limit_ = 8972;
+  SessionKeys keys_{std::array<std::uint8_t, 32>{}, Cipher::kAes128Gcm};
+  Session client_{now(), one_channel(Role::kClient)};
+  Session server_{now(), one_channel(Role::kServer)};
+  std::unique_ptr<UdpSocket> server_socket_ = socket();
+  Endpoint server_address_ = server_socket_->local();
+  UdpChannel client_io_{0, socket(), keys_, Role::kClient, {server_address_}};
+  UdpChannel server_io_{0, std::move(server_socket_), keys_, Role::kServer, {}};
+};
+
+TEST_F(ChannelIo, AProbeIsATrainOfItsOwn) {
+  ASSERT_TRUE(run([&] { return size() == 8972; }));
+  for (const auto& train : way_.trains) {
+    for (const std::size_t size : train) {
+      EXPECT_TRUE(size <= train.front()) << "a datagram larger than the train's first";
+    }
+  }
+  const auto alone = [&](std::size_t size) {
+    return std::count(way_.trains.begin(), way_.trains.end(), std::vector<std::size_t>{size});
+  };
+  EXPECT_GE(alone(1472), 1);
+  EXPECT_GE(alone(8972), 1);
+}
+
+TEST_F(ChannelIo, FullDatagramsFillATrain) {
+  ASSERT_TRUE(run([&] { return size() == 8972; }));
+  way_.trains.clear();
+  const std::vector<std::size_t> full(65507 / 8972, 8972);
+  EXPECT_TRUE(run([&] { return std::count(way_.trains.begin(), way_.trains.end(), full) > 0; }));
+  for (const auto& train : way_.trains) EXPECT_LE(train.size(), 64u);
+}
+
+// The interface takes less than it said: one probe tells, and the search goes on below.
+TEST_F(ChannelIo, ARefusedProbeLowersTheLimitAtOnce) {
+  way_.carries = 5000;
+  ASSERT_TRUE(run([&] { return client_.channel(0)->mtu.state() == PathMtu::State::kComplete; }));
+  EXPECT_LE(size(), 5000u);
+  EXPECT_GE(size() + PathMtu::kStep, 5000u);
+}
+
+// ... or it becomes narrower: the data follow, and all that comes after arrives.
+TEST_F(ChannelIo, ARefusedTrainLowersTheSize) {
+  ASSERT_TRUE(run([&] { return size() == 8972; }));
+  way_.carries = 1372;
+  ASSERT_TRUE(run([&] { return size() <= 1372; }));
+  const std::uint64_t before = server_.channel(0)->receipts.received();
+  EXPECT_TRUE(run([&] { return server_.channel(0)->receipts.received() > before + 1000; }));
+}
+
+}  // namespace
+}  // namespace mcdtp
