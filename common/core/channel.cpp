@@ -69,6 +69,7 @@ void Channel::on_sent(Time now, bool asks) {
 void Channel::doubt(Time now) {
   paths.doubt();
   mtu.restart();
+  capacity.forget();
   probe_soon(now);
 }
 

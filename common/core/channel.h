@@ -3,6 +3,7 @@
 #include <deque>
 #include <memory>
 
+#include "common/core/capacity.h"
 #include "common/core/flow.h"
 #include "common/core/loss.h"
 #include "common/core/path_mtu.h"
@@ -81,6 +82,7 @@ class Channel {
   Paths paths;
   PathMtu mtu;                 // of the active path
   std::shared_ptr<Flow> flow;  // of a datagram channel: what it is sent under, set as it is added
+  Capacity capacity;           // of a datagram channel
   DeliveryRate delivery;       // of a stream channel
   ChannelStatistics statistics;
   bool blocked = false;  // its socket or pipe takes nothing now

@@ -18,14 +18,19 @@ void Flow::set_pace(Time now) {
   pacer_.set_quantum(std::max(congestion_->quantum(), 2 * static_cast<double>(datagram_size_)));
 }
 
-DeliverySnapshot Flow::on_sent(Time now, std::size_t size, bool counts) {
+DeliverySnapshot Flow::on_sent(Time now, std::size_t size) {
   DeliverySnapshot snapshot = delivery_.on_sent(now, size, in_flight_);
   snapshot.quiet = congestion_->quiet();
-  if (counts) {
-    in_flight_ += size;
-    pacer_.on_sent(size);
-  }
   return snapshot;
+}
+
+void Flow::on_counted(std::size_t size, double weight) {
+  add_in_flight(size, weight);
+  pacer_.on_sent(size);
+}
+
+void Flow::add_in_flight(std::uint64_t bytes, double weight) {
+  in_flight_ += static_cast<std::uint64_t>(weight * static_cast<double>(bytes));
 }
 
 // While the window is full the application is not what limits.

@@ -21,15 +21,18 @@ class Flow {
   bool may_send(Time now) { return pacer_.may_send(now); }
   Time ready_at() const { return pacer_.ready_at(); }
 
-  // What to keep with a packet of `size` bytes sent now. `counts`: it is in flight from now on.
-  DeliverySnapshot on_sent(Time now, std::size_t size, bool counts);
+  // What to keep with a packet of `size` bytes sent now.
+  DeliverySnapshot on_sent(Time now, std::size_t size);
+  // The packet is to be reported. `weight`: see add_in_flight().
+  void on_counted(std::size_t size, double weight);
   // A packet goes out that takes the path's time and is not in flight: a probe of the path MTU.
   void on_probe_sent(std::size_t size) { pacer_.on_sent(size); }
   // The last packet took the last there was to send.
   void on_application_limited();
-  // Bytes in flight are counted anew, after reports and verdicts have changed them.
+  // Bytes in flight are counted anew, after reports and verdicts have changed them. A controller knows one RTT, that
+  // of the quickest channel: what a later one has in flight for longer counts less, by its `weight` of at most 1.
   void clear_in_flight() { in_flight_ = 0; }
-  void add_in_flight(std::uint64_t bytes) { in_flight_ += bytes; }
+  void add_in_flight(std::uint64_t bytes, double weight);
   // Bytes declared lost, and bytes so declared that have arrived after all: before on_arrived() of the same
   // report.
   void on_lost(std::uint64_t bytes) { delivery_.on_lost(bytes); }

@@ -1,6 +1,7 @@
 #include "common/core/packetizer.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace mcdtp {
 
@@ -36,12 +37,45 @@ void Packetizer::control(ControlQueue& queue) {
 
 void Packetizer::data(Streams& streams) {
   while (const auto piece = streams.take(out_.remaining())) {
-    const auto& [offset, size, again] = piece->piece;
-    streams.copy(*piece, write_data(out_, piece->stream, offset, size));
-    cargo_.add(DataRef{piece->stream, offset, static_cast<std::uint32_t>(size)});
-    has_data_ = asks_ = true;
-    carries_requeued_ = carries_requeued_ || again;
+    put(streams, *piece);
   }
+}
+
+void Packetizer::put(Streams& streams, const Streams::Piece& piece) {
+  const auto& [offset, size, again] = piece.piece;
+  streams.copy(piece, write_data(out_, piece.stream, offset, size));
+  cargo_.add(DataRef{piece.stream, offset, static_cast<std::uint32_t>(size)});
+  has_data_ = asks_ = true;
+  carries_requeued_ = carries_requeued_ || again;
+}
+
+bool Packetizer::copy(Streams& streams, const Cargo& cargo) {
+  std::vector<Streams::Piece> pieces;
+  std::size_t size = 0;
+  const auto take = [&](const DataRef& ref) {
+    const auto piece = streams.once_more(ref);
+    if (!piece) return false;
+    pieces.push_back(*piece);
+    size += data_overhead(ref.stream, ref.offset, ref.size) + ref.size;
+    return true;
+  };
+  if (cargo.data.size > 0 && !take(cargo.data)) return false;
+  std::vector<ControlFrame> frames;
+  if (cargo.rest) {
+    if (!std::all_of(cargo.rest->data.begin(), cargo.rest->data.end(), take)) return false;
+    for (const ControlFrame& frame : cargo.rest->control) {
+      if (const auto renewed = streams.renewed(frame)) frames.push_back(*renewed);
+    }
+  }
+  for (const ControlFrame& frame : frames) size += encoded_size(frame);
+  if (size == 0 || size > out_.remaining()) return false;
+  for (const ControlFrame& frame : frames) {
+    write_frame(out_, frame);
+    cargo_.add(frame);
+  }
+  for (const Streams::Piece& piece : pieces) put(streams, piece);
+  asks_ = true;
+  return true;
 }
 
 void Packetizer::pad(std::size_t size) {

@@ -17,6 +17,9 @@ class Packetizer {
   // As many as fit.
   void control(ControlQueue& queue);
   void data(Streams& streams);
+  // What another packet carries, all of it; false: it does not fit, or is not held any longer, and nothing was
+  // written.
+  [[nodiscard]] bool copy(Streams& streams, const Cargo& cargo);
   // Padding up to `size` bytes of frames.
   void pad(std::size_t size);
 
@@ -30,6 +33,8 @@ class Packetizer {
   Cargo take_cargo() { return std::move(cargo_); }
 
  private:
+  void put(Streams& streams, const Streams::Piece& piece);
+
   Writer out_;
   Cargo cargo_;
   bool asks_ = false;

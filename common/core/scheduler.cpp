@@ -3,50 +3,129 @@
 #include <algorithm>
 
 namespace mcdtp {
+namespace {
+
+bool full(const Channel& channel) { return channel.sent.bytes_outstanding() >= channel.capacity.window(); }
+
+double load(const Channel& channel) {
+  return static_cast<double>(channel.sent.bytes_outstanding()) /
+         static_cast<double>(channel.capacity.window());
+}
+
+bool is_live(const Channel& channel) {
+  return channel.is_datagram() && channel.steady() && channel.capacity.has_rtt();
+}
+
+Duration expected_rtt(const Channel& channel) {
+  return channel.capacity.expected_rtt(channel.sent.bytes_outstanding());
+}
+
+}  // namespace
 
 bool Scheduler::may_carry(const Channel& channel) {
-  if (coupling_ == Coupling::kCoupled) return holds_turn(channel);
-  const auto is_steady = [](const auto& entry) {
-    return entry.second.is_datagram() && entry.second.steady();
+  return coupling_ == Coupling::kCoupled ? holds_turn(channel) : will_carry(channel);
+}
+
+bool Scheduler::will_carry(const Channel& channel) const {
+  if (coupling_ == Coupling::kCoupled) return true;
+  if (!channel.steady()) return !any_steady_;
+  if (is_late(channel)) return false;
+  const auto has_room = [&](const auto& entry) {
+    const Channel& other = entry.second;
+    return usable(other) && !full(other) && other.flow->has_room();
   };
-  return channel.steady() || std::none_of(channels_.begin(), channels_.end(), is_steady);
+  return !full(channel) || std::none_of(channels_.begin(), channels_.end(), has_room);
 }
 
 bool Scheduler::holds_turn(const Channel& channel) {
   const auto holder = channels_.find(turn_);
-  const bool lost = holder == channels_.end() || !holder->second.proved() || holder->second.blocked ||
-                    !holder->second.steady();
-  if (lost) pass_turn();
+  if (holder == channels_.end() || !usable(holder->second) || (!all_full_ && full(holder->second)))
+    pass_turn();
   return channel.id() == turn_;
 }
 
 void Scheduler::on_sent(std::size_t bytes) {
   run_ += bytes;
-  if (run_ >= kRunBytes) pass_turn();
+  if (run_ >= run_limit_) pass_turn();
 }
 
 void Scheduler::on_pause() {
   if (run_ > 0) pass_turn();
 }
 
-// The next proved channel that takes packets, by number, round and round; one that has gone silent only where
-// all have. With no better one the turn stays.
+bool Scheduler::usable(const Channel& channel) const {
+  return channel.is_datagram() && channel.steady() && !channel.blocked && !is_late(channel);
+}
+
+// By number, round and round; one that has gone silent only where all have. With no better one the turn stays.
 void Scheduler::pass_turn() {
   run_ = 0;
-  const auto next_after = [&](auto usable) {
-    const auto fits = [&](const auto& entry) {
-      return entry.second.is_datagram() && !entry.second.blocked && usable(entry.second);
-    };
-    auto next = std::find_if(channels_.upper_bound(turn_), channels_.end(), fits);
-    return next != channels_.end() ? next : std::find_if(channels_.begin(), channels_.end(), fits);
+  all_full_ = false;
+  const auto next_after = [&](auto fits) {
+    const auto test = [&](const auto& entry) { return fits(entry.second); };
+    auto next = std::find_if(channels_.upper_bound(turn_), channels_.end(), test);
+    return next != channels_.end() ? next : std::find_if(channels_.begin(), channels_.end(), test);
   };
+  auto next = next_after([&](const Channel& c) { return usable(c) && !full(c); });
+  if (next == channels_.end()) {
+    for (auto it = channels_.begin(); it != channels_.end(); ++it) {
+      if (usable(it->second) && (next == channels_.end() || load(it->second) < load(next->second))) next = it;
+    }
+    all_full_ = next != channels_.end();
+  }
   const auto holder = channels_.find(turn_);
-  auto next = next_after([](const Channel& c) { return c.steady(); });
   if (next == channels_.end() && holder != channels_.end() && holder->second.proved() &&
       !holder->second.blocked)
     return;
-  if (next == channels_.end()) next = next_after([](const Channel& c) { return c.proved(); });
-  if (next != channels_.end()) turn_ = next->first;
+  if (next == channels_.end())
+    next = next_after([](const Channel& c) { return c.is_datagram() && c.proved() && !c.blocked; });
+  if (next == channels_.end()) return;
+  turn_ = next->first;
+  // A slow channel gets its bytes in smaller trains: a long one would fill its queue.
+  run_limit_ = std::min(kRunBytes, next->second.capacity.window() / (all_full_ ? 4 : 2));
+}
+
+void Scheduler::compare(Channels& channels) {
+  any_steady_ = false;
+  quickest_ = Duration::max();
+  rate_ = 0;
+  Duration round = Duration::max();
+  least_rtt_ = Duration::max();
+  for (const auto& [id, channel] : channels) {
+    if (!is_live(channel)) continue;
+    any_steady_ = true;
+    quickest_ = std::min(quickest_, expected_rtt(channel));
+    least_rtt_ = std::min(least_rtt_, channel.capacity.expected_rtt(0));
+    if (channel.capacity.round() < round) report_interval_ = channel.report_interval();
+    round = std::min(round, channel.capacity.round());
+    rate_ += channel.capacity.rate();
+  }
+  for (auto& [id, channel] : channels) {
+    if (!is_live(channel)) continue;
+    const Duration own = channel.capacity.round();
+    const bool later = own - round > std::max<Duration>(kMinDelay, round / 2);
+    channel.capacity.set_weight(later ? to_seconds(round) / to_seconds(own) : 1);
+  }
+}
+
+void Scheduler::make_comparable(const Channel& channel, ReportSample& sample) const {
+  if (weight(channel) == 1 || !is_live(channel)) return;
+  if (sample.rtt) *sample.rtt -= channel.capacity.expected_rtt(0) - least_rtt_;
+  sample.report_interval = report_interval_;
+}
+
+bool Scheduler::is_quick(const Channel& channel) const {
+  if (!any_steady_) return true;
+  return is_live(channel) && !is_much(channel.capacity.expected_rtt(0) - quickest_);
+}
+
+bool Scheduler::is_late(const Channel& channel) const {
+  if (!is_live(channel) || !any_steady_) return false;
+  if (streams_.has_again()) return !is_quick(channel);
+  const Duration delay = expected_rtt(channel) - quickest_;
+  if (!is_much(delay)) return false;
+  const double rate = std::max(rate_, static_cast<double>(kInitialWindow) / to_seconds(quickest_));
+  return static_cast<double>(streams_.ahead()) < rate * to_seconds(delay);
 }
 
 }  // namespace mcdtp

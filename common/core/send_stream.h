@@ -42,6 +42,8 @@ class SendStream {
   // Where the next piece would start.
   std::uint64_t next_piece() const { return requeued_.empty() ? next_offset_ : requeued_.front().begin; }
   void copy(const Piece& piece, MutableBytes out) const { buffer_.read(piece.offset, out); }
+  // Whether this byte, sent before, is still kept, and with it all that follow.
+  bool holds(std::uint64_t offset) const { return offset >= buffer_.base() && offset < next_offset_; }
   // A report covers these bytes.
   void covered(std::uint64_t offset, std::uint64_t size);
   // The packet that carried them was lost, or is feared to be.

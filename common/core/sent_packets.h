@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "common/core/wire.h"
@@ -50,6 +51,12 @@ struct DeliverySnapshot {
   bool quiet = false;  // sent while the congestion controller was quiet()
 };
 
+// One packet of one channel.
+struct PacketName {
+  ChannelId channel = 0;
+  PacketNumber number = 0;
+};
+
 struct SentPacket {
   // kSilent: asked for no report, so it is never lost. kProbing: a probe of the path MTU; it is covered or lost in
   // time, but nobody waits for it. kCovered, kLost and kSilent are resolved.
@@ -62,8 +69,10 @@ struct SentPacket {
   State state = State::kOutstanding;
   bool mtu_probe = false;
   bool requeued_early = false;  // its cargo was sent again by a probe before any verdict
+  bool copied = false;          // its cargo went a second time, or cannot
   Cargo cargo;
   DeliverySnapshot snapshot;
+  std::optional<PacketName> twin;  // the packet that carries the same cargo
 
   // There is no verdict on it yet.
   bool undecided() const { return state == State::kOutstanding || state == State::kProbing; }
@@ -90,6 +99,7 @@ class SentPackets {
   std::uint64_t bytes_outstanding() const { return bytes_outstanding_; }
   std::uint64_t packets_outstanding() const { return packets_outstanding_; }
   std::deque<SentPacket>& packets() { return packets_; }
+  const std::deque<SentPacket>& packets() const { return packets_; }
 
  private:
   PacketNumber first_ = 0;

@@ -22,7 +22,7 @@ Session::Session(Time now, SessionConfig config)
       wished_channels_(config.channels),
       streams_(config.role, control_, news_),
       make_congestion_(std::move(config.congestion)),
-      scheduler_(channels_, config.coupling),
+      scheduler_(channels_, streams_, config.coupling),
       started_(now) {
   CHECK(wished_channels_ >= 1 && wished_channels_ <= kMaxDatagramChannels && make_congestion_);
   if (config.coupling == Coupling::kCoupled) common_flow_ = std::make_shared<Flow>(now, make_congestion_());
@@ -126,8 +126,10 @@ void Session::on_timeout(Time now) {
 
 void Session::probe_timed_out(Time now, Channel& channel) {
   if (channel.loss.probes_unanswered() >= Channel::kDoubtAfterProbes) return doubt(now, channel);
-  // The oldest packets are feared lost: their bytes go again, on whichever channel comes first.
-  int feared = 2;
+  // The oldest packets are feared lost: their bytes go again, on whichever channel comes first. Where others are
+  // heard of this one is dead, as far as anyone knows, and all that it holds would come late.
+  count_in_flight();
+  std::size_t feared = scheduler_.any_steady() ? channel.sent.packets().size() : 2;
   for (SentPacket& packet : channel.sent.packets()) {
     if (packet.state != SentPacket::State::kOutstanding || packet.requeued_early || packet.cargo.empty())
       continue;
@@ -184,9 +186,8 @@ Time Session::data_timer() const {
   Time next = kNever;
   if (!streams_.has_data()) return next;
   for (const auto& [id, channel] : channels_) {
-    const bool waits_for_pacer =
-        channel.is_datagram() && channel.proved() && !channel.blocked && channel.flow->has_room();
-    if (waits_for_pacer) next = std::min(next, channel.flow->ready_at());
+    if (!channel.is_datagram() || !channel.proved() || channel.blocked || !channel.flow->has_room()) continue;
+    if (scheduler_.will_carry(channel)) next = std::min(next, channel.flow->ready_at());
   }
   return next;
 }
@@ -195,6 +196,7 @@ Time Session::next_timeout() const {
   if (peer_failed_) return kNever;
   Time next = std::min(report_timer(), data_timer());
   for (const auto& [id, channel] : channels_) next = std::min(next, channel.next_timeout());
+  if (has_nothing_new()) next = std::min(next, copies_.due());
   return std::min(next, udp_deadline());
 }
 

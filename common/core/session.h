@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/core/channel.h"
+#include "common/core/copies.h"
 #include "common/core/flow.h"
 #include "common/core/packet_header.h"
 #include "common/core/packetizer.h"
@@ -148,11 +149,14 @@ class Session {
   void lose(Time now, Channel& channel, ReportSample& sample);
   void lose_all(Time now, Channel& channel);
   void requeue(SentPacket& packet);
+  // nullptr: forgotten, or its channel is gone.
+  SentPacket* find_packet(const PacketName& name);
+  SentPacket* twin_of(const SentPacket& packet) { return packet.twin ? find_packet(*packet.twin) : nullptr; }
   void on_proved(Time now, Channel& channel);
   void on_first_proved(Time now, const Channel& channel);
   void doubt(Time now, Channel& channel);
   void take_rate(Channel& channel, const SentPacket& newest, ReportSample& sample);
-  void feed_congestion(Time now, const Channel& channel, ReportSample& sample);
+  void feed_congestion(Time now, Channel& channel, ReportSample& sample);
   void count_in_flight();
   void probe_timed_out(Time now, Channel& channel);
 
@@ -160,7 +164,7 @@ class Session {
   bool mtu_covered(Time now, Channel& channel, PacketNumber number, const SentPacket& packet);
   bool mtu_lost(Time now, Channel& channel, PacketNumber number, const SentPacket& packet);
   void share_mtu(const Channel& found);
-  std::size_t frames_room(const Channel& channel, bool probing) const;
+  std::size_t frames_room(Time now, const Channel& channel, bool probing) const;
   std::optional<OutgoingPacket> poll_mtu_probe(Time now, Channel& channel, MutableBytes room);
 
   // sending
@@ -172,10 +176,15 @@ class Session {
   std::optional<Heading> choose_path(Channel& channel);
   void fill_reports(Time now, Channel& channel, Packetizer& packet);
   void fill_data(Time now, Channel& channel, Packetizer& packet, std::size_t room);
+  // The packet that this one is a copy of now, if any.
+  std::optional<PacketName> fill_copy(Time now, Channel& channel, Packetizer& packet);
+  bool has_nothing_new() const { return !streams_.has_data() && control_.empty(); }
+  void pair_twins(SentPacket& copy, const PacketName& name, const PacketName& original);
   bool carries_control(const Channel& channel);
   bool may_send_data(Time now, Channel& channel, std::size_t room);
   bool stream_channel_may_send(const Channel& channel, std::size_t room) const;
-  OutgoingPacket seal_off(Time now, Channel& channel, Packetizer& packet, PathId path);
+  OutgoingPacket seal_off(Time now, Channel& channel, Packetizer& packet, PathId path,
+                          const std::optional<PacketName>& copied);
   void decide_udp(Time now);
   Duration udp_patience() const;
   Time udp_deadline() const;
@@ -196,6 +205,7 @@ class Session {
   std::function<std::unique_ptr<CongestionController>()> make_congestion_;
   std::shared_ptr<Flow> common_flow_;  // of all datagram channels; none where each has its own
   Scheduler scheduler_;
+  Copies copies_{channels_};
   std::size_t proved_datagram_ = 0;
   Time started_;
   bool udp_decided_ = false;

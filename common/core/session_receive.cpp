@@ -115,6 +115,7 @@ void Session::on_report(Time now, const ReportFrame& report) {
     cover(now, *channel, packet);
   }
   channel->statistics.bytes_covered += sample.covered + sample.found;
+  if (channel->is_datagram()) copies_.on_report(news.covered.size(), 0);
   if (channel->is_datagram()) channel->flow->on_found(sample.found);
   lose(now, *channel, sample);
   if (news.rtt) take_rate(*channel, *channel->sent.find(report.ranges.front().end - 1), sample);
@@ -124,6 +125,7 @@ void Session::on_report(Time now, const ReportFrame& report) {
 
 void Session::cover(Time now, Channel& channel, SentPacket& packet) {
   const Cargo cargo = std::exchange(packet.cargo, {});
+  if (SentPacket* twin = twin_of(packet)) twin->cargo = {};
   if (cargo.data.size > 0) streams_.covered(cargo.data);
   if (cargo.rest) {
     for (const DataRef& ref : cargo.rest->data) streams_.covered(ref);
@@ -134,7 +136,10 @@ void Session::cover(Time now, Channel& channel, SentPacket& packet) {
 // Datagrams only: a stream channel loses nothing but itself.
 void Session::lose(Time now, Channel& channel, ReportSample& sample) {
   if (!channel.is_datagram()) return;
-  for (const PacketNumber number : channel.loss.detect_lost(now, channel.report_interval(), channel.sent)) {
+  const std::vector<PacketNumber> lost =
+      channel.loss.detect_lost(now, channel.report_interval(), channel.sent);
+  copies_.on_report(0, lost.size());
+  for (const PacketNumber number : lost) {
     SentPacket& packet = *channel.sent.find(number);
     if (mtu_lost(now, channel, number, packet)) continue;
     sample.lost += packet.size;
@@ -156,9 +161,16 @@ void Session::lose_all(Time now, Channel& channel) {
   }
 }
 
-// What the packet carried is sent again, once. It stays known, so that a late report still releases its
-// bytes.
+SentPacket* Session::find_packet(const PacketName& name) {
+  Channel* channel = find(name.channel);
+  return channel != nullptr ? channel->sent.find(name.number) : nullptr;
+}
+
+// What the packet carried is sent again, once, unless its twin is still on its way. It stays known, so that a late
+// report still releases its bytes.
 void Session::requeue(SentPacket& packet) {
+  const SentPacket* twin = twin_of(packet);
+  if (twin != nullptr && twin->state == SentPacket::State::kOutstanding) return;
   if (std::exchange(packet.requeued_early, true)) return;
   if (packet.cargo.data.size > 0) streams_.requeue(packet.cargo.data);
   if (!packet.cargo.rest) return;
@@ -173,25 +185,33 @@ void Session::take_rate(Channel& channel, const SentPacket& newest, ReportSample
   channel.on_stream_sample(channel.delivery.on_arrived(newest, *sample.rtt));
 }
 
-void Session::feed_congestion(Time now, const Channel& channel, ReportSample& sample) {
+void Session::feed_congestion(Time now, Channel& channel, ReportSample& sample) {
+  const std::uint64_t before = channel.sent.bytes_outstanding() + sample.covered + sample.lost;
+  if (channel.is_datagram())
+    channel.capacity.on_report(
+        {now, sample.covered + sample.found, before, sample.rtt, channel.report_interval()});
   count_in_flight();
   if (!channel.is_datagram() || sample.covered + sample.found + sample.lost == 0) return;
   sample.now = now;
   sample.smoothed_rtt = channel.loss.rtt().smoothed();
   sample.report_interval = channel.report_interval();
   sample.datagram_size = channel.mtu.size();
+  scheduler_.make_comparable(channel, sample);
   channel.flow->on_report(sample);
 }
 
 void Session::count_in_flight() {
   proved_datagram_ = 0;
+  scheduler_.compare(channels_);
   for (const auto& [id, channel] : channels_) {
     if (channel.is_datagram()) channel.flow->clear_in_flight();
   }
   for (const auto& [id, channel] : channels_) {
     if (!channel.is_datagram() || !channel.proved()) continue;
     ++proved_datagram_;
-    channel.flow->add_in_flight(channel.sent.bytes_outstanding());
+    // What a silent channel has swallowed is no load on the others.
+    if (channel.steady() || !scheduler_.any_steady())
+      channel.flow->add_in_flight(channel.sent.bytes_outstanding(), scheduler_.weight(channel));
   }
 }
 

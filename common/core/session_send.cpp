@@ -16,19 +16,21 @@ std::optional<OutgoingPacket> Session::poll_packet(Time now, ChannelId id, Mutab
   if (!heading) return std::nullopt;
 
   if (const auto probe = poll_mtu_probe(now, *channel, room)) return probe;
-  room = room.first(std::min({room.size(), heading->room, frames_room(*channel, heading->probing)}));
+  room = room.first(std::min({room.size(), heading->room, frames_room(now, *channel, heading->probing)}));
   Packetizer packet(room);
+  std::optional<PacketName> copied;
   if (heading->probing || channel->ping_due()) packet.ping();
   fill_reports(now, *channel, packet);
   if (!heading->probing) {
     if (carries_control(*channel)) packet.control(control_);
     fill_data(now, *channel, packet, room.size());
+    if (has_nothing_new() && !packet.asks()) copied = fill_copy(now, *channel, packet);
   }
   if (packet.empty()) return std::nullopt;
   if (packet.asks() && channel->floor_due(now)) packet.floor(now, *channel);
   // A probe shows that the path carries datagrams of full size, where that much may go.
   if (heading->probing) packet.pad(room.size());
-  return seal_off(now, *channel, packet, heading->path);
+  return seal_off(now, *channel, packet, heading->path, copied);
 }
 
 // The path to probe next, else the one in use, else the one to answer on.
@@ -63,9 +65,9 @@ void Session::fill_reports(Time now, Channel& channel, Packetizer& packet) {
   }
 }
 
-// Control frames take a proved datagram channel, where a loss costs one round trip; else the control link.
+// Control frames take a proved and quick datagram channel, where a loss costs one round trip; else the control link.
 bool Session::carries_control(const Channel& channel) {
-  if (proved_datagram_ > 0) return channel.is_datagram() && channel.proved();
+  if (proved_datagram_ > 0) return channel.is_datagram() && channel.proved() && scheduler_.is_quick(channel);
   return is_control_link(channel);
 }
 
@@ -95,7 +97,30 @@ bool Session::stream_channel_may_send(const Channel& channel, std::size_t room) 
   return held == 0 || held + room <= window;
 }
 
-OutgoingPacket Session::seal_off(Time now, Channel& channel, Packetizer& packet, PathId path) {
+std::optional<PacketName> Session::fill_copy(Time now, Channel& channel, Packetizer& packet) {
+  if (!channel.is_datagram() || !channel.proved()) return std::nullopt;
+  while (const auto name = copies_.next(now, channel)) {
+    if (!channel.flow->has_room() || !channel.flow->may_send(now)) return std::nullopt;
+    SentPacket& original = *find_packet(*name);
+    const bool all_room = packet.empty();
+    original.copied = packet.copy(streams_, original.cargo);
+    if (original.copied) return name;
+    // Beside a report there may be too little room: then in the next packet.
+    if (!all_room) return std::nullopt;
+    original.copied = true;
+  }
+  return std::nullopt;
+}
+
+void Session::pair_twins(SentPacket& copy, const PacketName& name, const PacketName& original) {
+  copy.copied = true;
+  copy.twin = original;
+  find_packet(original)->twin = name;
+  copies_.on_copied(copy.size);
+}
+
+OutgoingPacket Session::seal_off(Time now, Channel& channel, Packetizer& packet, PathId path,
+                                 const std::optional<PacketName>& copied) {
   SentPacket sent;
   sent.sent_at = now;
   sent.size = static_cast<std::uint32_t>(packet.size() + kSealOverhead);
@@ -103,8 +128,12 @@ OutgoingPacket Session::seal_off(Time now, Channel& channel, Packetizer& packet,
   sent.state = packet.asks() ? SentPacket::State::kOutstanding : SentPacket::State::kSilent;
   sent.cargo = packet.take_cargo();
   sent.snapshot = channel.is_datagram()
-                      ? channel.flow->on_sent(now, sent.size, packet.asks() && channel.proved())
+                      ? channel.flow->on_sent(now, sent.size)
                       : channel.delivery.on_sent(now, sent.size, channel.sent.bytes_outstanding());
+  if (channel.is_datagram() && channel.proved() && packet.asks()) {
+    channel.flow->on_counted(sent.size, scheduler_.weight(channel));
+    if (channel.sent.bytes_outstanding() == 0) channel.capacity.on_first_sent(now);
+  }
 
   OutgoingPacket out{packet.size(), channel.sent.next(), kCarriesNewBytes, path};
   if (packet.carries_requeued()) out.flags |= kCarriesRequeued;
@@ -120,6 +149,8 @@ OutgoingPacket Session::seal_off(Time now, Channel& channel, Packetizer& packet,
     if (packet.has_data()) channel.mtu.on_data_sent(now, sent.size);
   }
   if (packet.has_data() && channel.is_datagram()) scheduler_.on_sent(sent.size);
+  if (channel.is_datagram()) copies_.on_sent(sent.size);
+  if (copied) pair_twins(sent, {channel.id(), out.number}, *copied);
   channel.sent.add(std::move(sent));
   channel.sent.forget(now - 2 * channel.loss.rtt().smoothed());
   return out;

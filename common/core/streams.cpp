@@ -69,7 +69,7 @@ std::size_t Streams::write_rooms(StreamId id, std::span<MutableBytes> rooms) {
     rooms[count] = stream->send.room(skip);
   }
   if (count == 0) {
-    stream->writer_waits = true;
+    stream->writer_waits = stream->writer_ahead = true;
     wait_for_memory_.insert(id);
   }
   return count;
@@ -156,6 +156,20 @@ void Streams::queue_again(StreamId id, Stream& stream) {
   again_.push_back(id);
 }
 
+std::uint64_t Streams::ahead() const {
+  std::uint64_t sum = 0;
+  for (const StreamId id : fresh_) {
+    const Stream* stream = find(id);
+    if (stream == nullptr) continue;
+    const bool more = stream->writer_ahead && stream->send.writable();
+    const std::uint64_t room =
+        stream->send.credit() - std::min(stream->send.credit(), stream->send.next_offset());
+    sum += more ? room : std::min(room, stream->send.unsent());
+    if (sum >= session_room()) return session_room();
+  }
+  return sum;
+}
+
 std::optional<Streams::Piece> Streams::take(std::size_t room) {
   while (!again_.empty()) {
     Stream* stream = find(again_.front());
@@ -199,6 +213,12 @@ std::optional<Streams::Piece> Streams::take_from(std::deque<StreamId>& queue, st
 
 void Streams::copy(const Piece& piece, MutableBytes out) {
   streams_.at(piece.stream).send.copy(piece.piece, out);
+}
+
+std::optional<Streams::Piece> Streams::once_more(const DataRef& ref) {
+  const Stream* stream = find(ref.stream);
+  if (stream == nullptr || stream->send_done || !stream->send.holds(ref.offset)) return std::nullopt;
+  return Piece{ref.stream, {ref.offset, ref.size, true}};
 }
 
 void Streams::covered(const DataRef& ref) {

@@ -37,6 +37,7 @@ struct Stream {
   bool in_again = false;         // stands in the queue of streams with bytes to send again
   bool in_fresh = false;         // ... with new bytes
   bool writer_waits = false;     // our writer met a full buffer
+  bool writer_ahead = false;     // ... and has not let it run empty since
   bool readable_told = false;    // our reader has been told and has not come yet
 };
 
@@ -90,9 +91,15 @@ class Streams {
     SendStream::Piece piece;
   };
   bool has_data() const { return !again_.empty() || (!fresh_.empty() && session_room() > 0); }
+  // Some of it was sent before.
+  bool has_again() const { return !again_.empty(); }
+  // How much can be sent before credit, or the end of what there is, stops it, in bytes. A writer that waits has more.
+  std::uint64_t ahead() const;
   // Bytes for one packet with `room` left, its head included; nullopt: none, or too little room.
   std::optional<Piece> take(std::size_t room);
   void copy(const Piece& piece, MutableBytes out);
+  // The same bytes once more; nullopt: some of them are not held any longer.
+  std::optional<Piece> once_more(const DataRef& ref);
   void covered(const DataRef& ref);
   void requeue(const DataRef& ref);
   // A control frame that was lost, in the form it should have now; nullopt: no longer true.

@@ -19,6 +19,7 @@ bool Streams::may_write(const Stream& stream, std::size_t skip) const {
 }
 
 void Streams::tell_writable(StreamId id, Stream& stream) {
+  if (stream.send.unsent() == 0) stream.writer_ahead = false;
   if (!stream.writer_waits || !may_write(stream, 0)) return;
   stream.writer_waits = false;
   news_.push_back({StreamNews::Kind::kWritable, id, {}});

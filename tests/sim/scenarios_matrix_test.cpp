@@ -93,10 +93,10 @@ std::vector<Fault> lossy_links() {
 
 std::vector<Fault> failing_channels() {
   return {
-      one_channel("slow_channel", seconds(20), times(0.01), nothing, nothing),
-      one_channel("dead_channel", seconds(2), cut, nothing, nothing),
-      one_channel("dying_channel", seconds(3), nothing, cut, nothing),
-      one_channel("back_again", seconds(3), nothing, cut, mend),
+      one_channel("slow_channel", milliseconds(500), times(0.01), nothing, nothing),
+      one_channel("dead_channel", seconds(1), cut, nothing, nothing),
+      one_channel("dying_channel", seconds(1), nothing, cut, nothing),
+      one_channel("back_again", seconds(1), nothing, cut, mend),
       scripted("all_dead", kOverSsh, [](World& w) { w.at(kFaultAt, [&w] { w.cut_all(true); }); }),
       scripted("all_dead_and_back", kOverSsh,
                [](World& w) {

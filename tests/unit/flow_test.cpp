@@ -15,7 +15,7 @@ constexpr Time kStart = Time(seconds(100));
 std::size_t sent_in_a_second(Flow& flow, Time from) {
   std::size_t bytes = 0;
   for (Time now = from; now < from + seconds(1); now = std::max(now + microseconds(1), flow.ready_at())) {
-    for (; flow.may_send(now); bytes += 1200) flow.on_sent(now, 1200, true);
+    for (; flow.may_send(now); bytes += 1200) flow.on_counted(1200, 1);
   }
   return bytes;
 }
@@ -32,7 +32,7 @@ TEST(Flow, SilenceSlowsThePaceAtOnce) {
 
 TEST(Flow, IsPacedInTheQuantumOfItsController) {
   Flow flow(kStart, make_congestion("fixed", 80'000'000, Pacing::kBurst));
-  while (flow.may_send(kStart)) flow.on_sent(kStart, 1200, true);
+  while (flow.may_send(kStart)) flow.on_counted(1200, 1);
   const Duration wait = flow.ready_at() - kStart;
   EXPECT_GE(wait, CongestionFixed::kBurstInterval);
   EXPECT_LE(wait, CongestionFixed::kBurstInterval + milliseconds(1));
