@@ -9,7 +9,7 @@ namespace {
 constexpr Duration kFrom = seconds(10);
 constexpr Duration kUntil = seconds(40);
 
-Path link(double queue, double loss = 0) { return {20, 25, loss, queue}; }
+Path link(double queue, double loss = 0) { return {10, 25, loss, queue}; }
 
 TEST(AutoSharesTheLink, TwoThatBeginTogether) {
   const Shares shares = share_link(link(1), {{}, {}}, kFrom, kUntil);
@@ -30,14 +30,14 @@ TEST(AutoSharesTheLink, OneThatComesLater) {
 }
 
 TEST(AutoSharesTheLink, WithLoss) {
-  const Shares shares = share_link(link(1, 0.02), {{}, {"auto", 0, seconds(3)}}, kFrom, kUntil);
+  const Shares shares = share_link({20, 25, 0.02}, {{}, {"auto", 0, seconds(3)}}, kFrom, kUntil);
   EXPECT_GE(shares.fairness(), 0.9);
   EXPECT_GE(shares.of[0] + shares.of[1], 0.9);
 }
 
 // RTTs of 10 and 50 ms.
 TEST(AutoSharesTheLink, ShortAndLongRtt) {
-  const Shares shares = share_link({20, 5}, {{}, {"auto", 20, {}}}, kFrom, kUntil);
+  const Shares shares = share_link({10, 5}, {{}, {"auto", 20, {}}}, kFrom, kUntil);
   EXPECT_GE(shares.fairness(), 0.7);
   EXPECT_GE(shares.of[0] + shares.of[1], 0.9);
 }

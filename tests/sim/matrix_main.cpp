@@ -6,7 +6,7 @@
 #include <iostream>
 #include <string>
 
-#include "tests/sim/measure.h"
+#include "tests/sim/matrix.h"
 
 // sim-matrix: the wide matrix of links in virtual time, one line of CSV a link. Prints; judges nothing.
 // Usage: sim-matrix [--rates A,B,..] [--delays ..] [--losses ..] [--bursts ..] [--queues ..] [--seconds N] [--cc NAME]
@@ -17,11 +17,11 @@ namespace {
 using Numbers = std::vector<double>;
 
 struct Arguments {
-  Numbers rates{10, 100, 500, 1000, 10000};
-  Numbers delays{5, 25, 50, 150, 300};
-  Numbers losses{0, 0.1, 1, 5, 10};
-  Numbers bursts{1, 4};
-  Numbers queues{0.25, 1, 4};
+  Numbers rates{kMatrixRates.begin(), kMatrixRates.end()};
+  Numbers delays{kMatrixDelays.begin(), kMatrixDelays.end()};
+  Numbers losses{kMatrixLosses.begin(), kMatrixLosses.end()};
+  Numbers bursts{kMatrixBursts.begin(), kMatrixBursts.end()};
+  Numbers queues{kMatrixQueues.begin(), kMatrixQueues.end()};
   double seconds = 20;
   int jobs = 2;
   std::string congestion = "auto";
@@ -71,9 +71,7 @@ std::vector<Path> paths_of(const Arguments& given) {
         for (const double loss : given.losses)
           for (const double burst : given.bursts) {
             if (loss == 0 && burst > 1) continue;
-            Path path{rate, delay, loss / 100, queue};
-            path.loss_burst = burst;
-            paths.push_back(path);
+            paths.push_back(matrix_path(rate, delay, loss, burst, queue));
           }
   return paths;
 }
@@ -94,9 +92,8 @@ void run(const Arguments& given) {
     if (running >= given.jobs && ::wait(nullptr) > 0) --running;
     ++running;
     if (::fork() != 0) continue;
-    const Duration start = std::max<Duration>(seconds(2), from_seconds(32 * path.delay_ms / 1e3));
-    print(path, measure(path, std::max<Duration>(from_seconds(given.seconds), start + seconds(1)),
-                        given.congestion));
+    const Duration least = matrix_start(path) + seconds(1);
+    print(path, measure(path, std::max<Duration>(from_seconds(given.seconds), least), given.congestion));
     ::_exit(0);
   }
   while (::wait(nullptr) > 0) {

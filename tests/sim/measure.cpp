@@ -1,14 +1,12 @@
 #include "tests/sim/measure.h"
 
+#include "tests/sim/matrix.h"
+
 namespace mcdtp::sim {
 namespace {
 
 constexpr double kPayload = 1200 - kSealOverhead - 8;
 constexpr Duration kSampleEvery = milliseconds(10);
-
-Duration start_of(const Path& path) {
-  return std::max<Duration>(seconds(2), from_seconds(32 * path.delay_ms / 1e3));
-}
 
 // Looks at the queue again and again.
 struct QueueWatch {
@@ -54,7 +52,7 @@ Measured measure(const Path& path, Duration duration, const std::string& congest
   settings.congestion = congestion;
   World world(settings);
   const double limit = limit_of(path);
-  const Duration start = start_of(path);
+  const Duration start = matrix_start(path);
   QueueWatch queue;
   const auto never = [] { return false; };
   world.client.write(kStdio, std::uint64_t{1} << 44);
