@@ -1,6 +1,7 @@
 #include "common/core/copies.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace mcdtp {
 namespace {
@@ -45,20 +46,29 @@ std::uint64_t Copies::in_flight() const {
   return sum;
 }
 
-const Channel* Copies::helper_of(const Channel& channel) const {
-  const Channel* best = nullptr;
-  for (const auto& [id, other] : channels_) {
-    if (&other == &channel || !can_help(other)) continue;
-    if (best == nullptr || expected_rtt(other) < expected_rtt(*best)) best = &other;
+Copies::Helpers Copies::helpers() const {
+  Helpers two;
+  const auto quicker = [](const Channel& a, const Channel* b) {
+    return b == nullptr || expected_rtt(a) < expected_rtt(*b);
+  };
+  for (const auto& [id, channel] : channels_) {
+    if (!can_help(channel)) continue;
+    if (quicker(channel, two.quickest)) {
+      two.second = std::exchange(two.quickest, &channel);
+    } else if (quicker(channel, two.second)) {
+      two.second = &channel;
+    }
   }
-  return best;
+  return two;
 }
 
 std::optional<PacketName> Copies::next(Time now, const Channel& helper) const {
-  if (!can_help(helper)) return std::nullopt;
+  const Helpers two = helpers();
+  if (&helper != two.quickest && &helper != two.second) return std::nullopt;
+  const bool lone = is_lone();
   for (const auto& [id, channel] : channels_) {
-    if (channel.sent.packets_outstanding() == 0 || helper_of(channel) != &helper) continue;
-    const auto found = candidate(channel, helper);
+    if (channel.sent.packets_outstanding() == 0 || two.of(channel) != &helper) continue;
+    const auto found = candidate(channel, helper, lone);
     if (found && found->due <= now) return found->packet;
   }
   return std::nullopt;
@@ -66,25 +76,29 @@ std::optional<PacketName> Copies::next(Time now, const Channel& helper) const {
 
 Time Copies::due() const {
   Time first = kNever;
+  const Helpers two = helpers();
+  const bool lone = is_lone();
   for (const auto& [id, channel] : channels_) {
-    const Channel* helper = channel.sent.packets_outstanding() > 0 ? helper_of(channel) : nullptr;
+    const Channel* helper = channel.sent.packets_outstanding() > 0 ? two.of(channel) : nullptr;
     if (helper == nullptr || !helper->flow->has_room()) continue;
-    const auto found = candidate(channel, *helper);
+    const auto found = candidate(channel, *helper, lone);
     if (found) first = std::min(first, std::max(found->due, helper->flow->ready_at()));
   }
   return first;
 }
 
-std::optional<Copies::Candidate> Copies::candidate(const Channel& channel, const Channel& helper) const {
+std::optional<Copies::Candidate> Copies::candidate(const Channel& channel, const Channel& helper,
+                                                   bool lone) const {
   if (!channel.is_datagram() || !channel.proved()) return std::nullopt;
-  const auto late = overdue(channel, helper);
-  const auto last = may_copy() ? tail(channel, helper) : std::nullopt;
+  const bool within = lone || copied_ <= kFree + sent_ / kShare;
+  const auto late = overdue(channel, helper, within);
+  const auto last = within && (lone || loss_ >= kLossy) ? tail(channel, helper) : std::nullopt;
   return last && (!late || last->due < late->due) ? last : late;
 }
 
 std::optional<Copies::Candidate> Copies::tail(const Channel& channel, const Channel& helper) const {
-  if (loss_ < kLossy && !is_lone()) return std::nullopt;
-  if (expected_rtt(helper) > expected_rtt(channel) + kMuchLater) return std::nullopt;
+  if (channel.capacity.has_rtt() && expected_rtt(helper) > expected_rtt(channel) + kMuchLater)
+    return std::nullopt;
   const auto& packets = channel.sent.packets();
   const auto asks = [](const SentPacket& packet) { return packet.state != SentPacket::State::kSilent; };
   const auto newest = std::find_if(packets.rbegin(), packets.rend(), asks);
@@ -93,15 +107,19 @@ std::optional<Copies::Candidate> Copies::tail(const Channel& channel, const Chan
   return Candidate{{channel.id(), channel.sent.next() - 1 - age}, newest->sent_at};
 }
 
-std::optional<Copies::Candidate> Copies::overdue(const Channel& channel, const Channel& helper) const {
+std::optional<Copies::Candidate> Copies::overdue(const Channel& channel, const Channel& helper,
+                                                 bool within) const {
   const auto& packets = channel.sent.packets();
-  const auto oldest = std::find_if(packets.begin(), packets.end(), is_worth);
+  // What is older has its verdict.
+  const auto undecided =
+      static_cast<std::ptrdiff_t>(channel.sent.oldest_outstanding() - channel.sent.first());
+  const auto oldest = std::find_if(packets.begin() + undecided, packets.end(), is_worth);
   if (oldest == packets.end()) return std::nullopt;
   const Duration quick = std::max(expected_rtt(helper), helper.capacity.last_rtt());
   const Duration patience = 2 * quick + channel.report_interval();
   // Sooner, where the channel is known to be so late that the helper can still overtake it.
   const bool overtakes = channel.capacity.has_rtt() && channel.capacity.last_rtt() > 2 * patience;
-  const Duration wait = !may_copy() ? kMuchOverdue * patience : overtakes ? Duration{} : patience;
+  const Duration wait = !within ? kMuchOverdue * patience : overtakes ? Duration{} : patience;
   const auto index = static_cast<PacketNumber>(oldest - packets.begin());
   return Candidate{{channel.id(), channel.sent.first() + index}, oldest->sent_at + wait};
 }

@@ -43,13 +43,20 @@ class Copies {
     Time due;
   };
   // The packet of `channel` that is first worth a copy on `helper`.
-  std::optional<Candidate> candidate(const Channel& channel, const Channel& helper) const;
+  // `lone`: is_lone(), found once for all channels.
+  std::optional<Candidate> candidate(const Channel& channel, const Channel& helper, bool lone) const;
   std::optional<Candidate> tail(const Channel& channel, const Channel& helper) const;
-  std::optional<Candidate> overdue(const Channel& channel, const Channel& helper) const;
-  const Channel* helper_of(const Channel& channel) const;
+  // `within`: the budget.
+  std::optional<Candidate> overdue(const Channel& channel, const Channel& helper, bool within) const;
+  // The two quickest channels; a channel is helped by the quicker that it is not itself.
+  struct Helpers {
+    const Channel* quickest = nullptr;
+    const Channel* second = nullptr;
+    const Channel* of(const Channel& channel) const { return &channel == quickest ? second : quickest; }
+  };
+  Helpers helpers() const;
   std::uint64_t in_flight() const;
   bool is_lone() const { return in_flight() <= kLone; }
-  bool may_copy() const { return copied_ <= kFree + sent_ / kShare || is_lone(); }
 
   const Channels& channels_;
   std::uint64_t sent_ = 0;    // bytes, ever

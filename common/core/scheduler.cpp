@@ -29,7 +29,8 @@ bool Scheduler::may_carry(const Channel& channel) {
 bool Scheduler::will_carry(const Channel& channel) const {
   if (coupling_ == Coupling::kCoupled) return true;
   if (!channel.steady()) return !any_steady_;
-  if (is_late(channel)) return false;
+  const auto is_usable = [&](const auto& entry) { return usable(entry.second); };
+  if (is_late(channel) && std::any_of(channels_.begin(), channels_.end(), is_usable)) return false;
   const auto has_room = [&](const auto& entry) {
     const Channel& other = entry.second;
     return usable(other) && !full(other) && other.flow->has_room();

@@ -27,7 +27,7 @@ SentPacket* SentPackets::find(PacketNumber number) {
   return &packets_[number - first_];
 }
 
-PacketNumber SentPackets::oldest_outstanding() {
+PacketNumber SentPackets::oldest_outstanding() const {
   oldest_outstanding_ = std::max(oldest_outstanding_, first_);
   while (oldest_outstanding_ < next() && !packets_[oldest_outstanding_ - first_].undecided())
     ++oldest_outstanding_;

@@ -94,7 +94,7 @@ class SentPackets {
 
   PacketNumber first() const { return first_; }
   // The oldest number on which there is no verdict, else next(). Passes over each resolved packet once.
-  PacketNumber oldest_outstanding();
+  PacketNumber oldest_outstanding() const;
   // Bytes sent, asked for a report, not resolved.
   std::uint64_t bytes_outstanding() const { return bytes_outstanding_; }
   std::uint64_t packets_outstanding() const { return packets_outstanding_; }
@@ -103,7 +103,7 @@ class SentPackets {
 
  private:
   PacketNumber first_ = 0;
-  PacketNumber oldest_outstanding_ = 0;  // nothing below it is undecided
+  mutable PacketNumber oldest_outstanding_ = 0;  // nothing below it is undecided; moved up when asked
   std::deque<SentPacket> packets_;       // packets_[i] has number first_ + i
   std::uint64_t bytes_outstanding_ = 0;
   std::uint64_t packets_outstanding_ = 0;

@@ -210,6 +210,7 @@ class Session {
   Time started_;
   bool udp_decided_ = false;
   bool silence_judged_ = false;  // whether anything comes by UDP: once, a while after it was decided on
+  bool exchange_seen_ = false;
   bool set_seen_ = false;
   bool exit_seen_ = false;
   bool peer_failed_ = false;

@@ -65,6 +65,7 @@ void Session::accept(const std::optional<std::string>& fault) {
 // Exchange and Set: the side with fewer channels, and with less memory, decides.
 void Session::on_exchange(Time now, const ExchangeFrame& exchange) {
   if (role_ != Role::kServer) return accept("the server sent an Exchange");
+  if (std::exchange(exchange_seen_, true)) return;
   wished_channels_ = std::min(wished_channels_, exchange.channels);
   agree_on_memory(exchange.memory);
   control_.push(SetFrame{wished_channels_, memory_});
@@ -169,8 +170,12 @@ SentPacket* Session::find_packet(const PacketName& name) {
 // What the packet carried is sent again, once, unless its twin is still on its way. It stays known, so that a late
 // report still releases its bytes.
 void Session::requeue(SentPacket& packet) {
-  const SentPacket* twin = twin_of(packet);
-  if (twin != nullptr && twin->state == SentPacket::State::kOutstanding) return;
+  SentPacket* twin = twin_of(packet);
+  // Its twin may still come, unless the channel that carries that has gone silent as well.
+  if (twin != nullptr && twin->state == SentPacket::State::kOutstanding &&
+      find(packet.twin->channel)->steady())
+    return;
+  if (twin != nullptr && std::exchange(twin->requeued_early, true)) packet.requeued_early = true;
   if (std::exchange(packet.requeued_early, true)) return;
   if (packet.cargo.data.size > 0) streams_.requeue(packet.cargo.data);
   if (!packet.cargo.rest) return;
