@@ -34,6 +34,7 @@ void PathMtu::on_refused(Time now, std::size_t bytes) {
   if (size_ > limit_) size_ = kBase;
   begin(now, limit_);
   high_ = std::max(limit_, size_ + 1);
+  advance(now);
 }
 
 void PathMtu::restart() {

@@ -340,6 +340,30 @@ TEST(PathMtu, WhatTheSystemRefusesIsNotTriedAgain) {
   EXPECT_EQ(path.mtu.state(), State::kSearching);
 }
 
+// The interface says more than the system lets go, each time it is asked.
+TEST(PathMtu, ARefusalEndsTheSearchAlthoughTheInterfaceSaysMore) {
+  PathMtu mtu;
+  const auto ask = [&](std::size_t most) {
+    for (int probes = 0; probes < 100; ++probes) {
+      mtu.on_data_sent(kStart, 1'000'000);
+      const auto size = mtu.probe();
+      if (!size) return probes;
+      const auto number = static_cast<PacketNumber>(probes);
+      mtu.on_probe_sent(number);
+      if (*size <= most) {
+        mtu.on_probe_covered(kStart, number, *size);
+      } else {
+        mtu.set_limit(kStart, 65507);
+        mtu.on_refused(kStart, *size);
+      }
+    }
+    return 100;
+  };
+  mtu.set_limit(kStart, 65507);
+  EXPECT_LT(ask(1472), 30);
+  EXPECT_EQ(mtu.size(), 1472u);
+}
+
 TEST(PathMtu, ANewPathBeginsAtTheBase) {
   Path path(8972);
   path.mtu.set_cap(5000);
