@@ -14,7 +14,7 @@
 
 namespace mcdtp {
 
-inline constexpr int kProtocolVersion = 1;
+inline constexpr int kProtocolVersion = 2;
 
 // What the client asks the login shell of the far host to run.
 struct ExecRequest {

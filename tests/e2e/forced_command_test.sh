@@ -30,9 +30,9 @@ printf tail | status 0 shim far whatever
 head -c 200000 /dev/zero | cat - <(printf tail) | cmp - "$dir/out" || fail "the bytes differ"
 
 step "one that looks like a greeting"
-force "printf '\\nMCDTP 1 \\nnothing\\n'"
+force "printf '\\nMCDTP 2 \\nnothing\\n'"
 status 0 shim far whatever </dev/null
-out_is $'\nMCDTP 1 \nnothing'
+out_is $'\nMCDTP 2 \nnothing'
 
 step "the user's own LocalCommand still runs"
 cp "$dir/sshd/user_key.pub" "$dir/sshd/authorized_keys"

@@ -15,7 +15,7 @@ as_ssh() {
 step "a few words"
 cat >"$dir/home/.bashrc" <<'END'
 echo "Welcome!"
-printf 'MCDTP is no greeting\nMCDTP \nMCDTP 1\n'
+printf 'MCDTP is no greeting\nMCDTP \nMCDTP 2\n'
 echo "on stderr" >&2
 printf 'no newline at the end'
 END
