@@ -46,6 +46,7 @@ void restore_signals() {
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   signal(SIGPIPE, SIG_DFL);
+  signal(SIGXFSZ, SIG_DFL);
   signal(SIGUSR1, SIG_DFL);
 }
 

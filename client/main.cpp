@@ -69,6 +69,8 @@ int log_in_and_run(const mcdtp::Options& options, mcdtp::TransferLog& log) {
 int run(int argc, char** argv) {
   mcdtp::open_missing_stdio();
   std::signal(SIGPIPE, SIG_IGN);
+  // A log that may not grow is a log less, no end.
+  std::signal(SIGXFSZ, SIG_IGN);
   const std::vector<std::string> words(argv + 1, argv + argc);
   const mcdtp::Options options = mcdtp::parse_options(words);
   switch (options.action) {

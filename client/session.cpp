@@ -29,7 +29,7 @@ class ClientSession {
   int run();
 
  private:
-  SessionConfig session_config() const;
+  SessionConfig session_config(const Greeting& greeting) const;
   void add_channels(const Greeting& greeting, const std::vector<Endpoint>& addresses);
   void start_pumps();
   void await_signals();
@@ -67,7 +67,7 @@ ClientSession::ClientSession(const Options& options, Login& login, TransferLog& 
     : options_(options),
       log_(log),
       keys_(login.finder.greeting()->secret, login.finder.greeting()->cipher),
-      driver_(io_, session_config(), keys_,
+      driver_(io_, session_config(*login.finder.greeting()), keys_,
               {[this](const SessionEvent& event) { on_event(event); },
                [this](const StreamNews& news) { on_stream_news(news); }, [this] { on_ssh_end(); },
                [this](ChannelId id) { on_link_end(id); }}) {
@@ -88,13 +88,14 @@ ClientSession::ClientSession(const Options& options, Login& login, TransferLog& 
   if (log_.wants_samples()) log_soon();
 }
 
-SessionConfig ClientSession::session_config() const {
+SessionConfig ClientSession::session_config(const Greeting& greeting) const {
   SessionConfig config;
   config.role = Role::kClient;
   config.channels = options_.channels;
   config.memory = options_.memory_bytes;
   // Told a rate, channels of their own control send it together.
-  const std::uint64_t shares = options_.coupling == Coupling::kNone ? options_.channels : 1;
+  const std::size_t count = std::min<std::size_t>(options_.channels, greeting.udp_ports.size());
+  const std::uint64_t shares = options_.coupling == Coupling::kNone ? std::max<std::size_t>(1, count) : 1;
   std::optional<std::uint64_t> rate = options_.rate_bits_per_second;
   if (rate) rate = std::max<std::uint64_t>(1, *rate / shares);
   config.congestion = [name = options_.congestion, rate, pacing = *find_pacing(options_.pacing)] {

@@ -6,12 +6,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <ctime>
 #include <stdexcept>
 #include <utility>
 
-#include "client/say.h"
+#include "common/io/descriptor.h"
 #include "common/io/system.h"
 
 namespace mcdtp {
@@ -95,7 +96,9 @@ TransferLog::TransferLog(const std::optional<std::string>& summary_path,
 void TransferLog::append(std::unique_ptr<File>& file, const std::string& text) {
   const auto error = file ? file->append(text) : std::nullopt;
   if (!error) return;
-  say("writing the log " + file->path() + ": " + *error);
+  const std::string line = "mcdtp-shim: writing the log " + file->path() + ": " + *error + "\n";
+  // Said where it can be: nobody may read stderr now, and the transfer does not wait for that.
+  static_cast<void>(try_write_stderr({reinterpret_cast<const std::uint8_t*>(line.data()), line.size()}));
   file.reset();
 }
 
@@ -115,8 +118,10 @@ void TransferLog::append_row(std::string& rows, Time now, const Channel& channel
   const RttEstimator& rtt = channel.loss.rtt();
   rows += "," + (rtt.has_sample() ? milliseconds_of(rtt.smoothed()) : "");
   const Flow* flow = channel.flow.get();
-  rows += "," + (flow != nullptr ? decimal(flow->pacing_rate() * 8 / 1e6) : "");
-  rows += "," + std::to_string(flow != nullptr ? flow->window() : channel.stream_window());
+  const bool bounded = flow != nullptr && std::isfinite(flow->pacing_rate());
+  rows += "," + (bounded ? decimal(flow->pacing_rate() * 8 / 1e6) : "");
+  rows += "," + (bounded ? std::to_string(flow->window()) : "");
+  rows += flow == nullptr ? std::to_string(channel.stream_window()) : "";
   rows += "," + std::to_string(channel.sent.bytes_outstanding()) + "\n";
 }
 
