@@ -61,8 +61,8 @@ std::optional<PathId> Channel::take_probe() {
 }
 
 void Channel::on_sent(Time now, bool asks) {
-  last_sent_ = now;
   if (!asks) return;
+  last_sent_ = now;
   loss.on_sent_asking(now, sent, std::exchange(ping_due_, false));
 }
 

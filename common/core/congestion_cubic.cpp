@@ -34,7 +34,7 @@ void CongestionCubic::start_at(std::uint64_t window) {
 }
 
 void CongestionCubic::on_report(const ReportSample& sample) {
-  segment_ = static_cast<double>(sample.datagram_size);
+  set_segment(static_cast<double>(sample.datagram_size));
   rtt_ = sample.smoothed_rtt;
   if (sample.newest_covered > cut_at_) recovering_ = false;
   if (sample.newest_lost > cut_at_) {
@@ -43,6 +43,13 @@ void CongestionCubic::on_report(const ReportSample& sample) {
     grow(sample);
   }
   last_report_ = sample.now;
+}
+
+// The bytes stay the same: larger datagrams make fewer segments.
+void CongestionCubic::set_segment(double bytes) {
+  const double scale = segment_ / bytes;
+  for (double* segments : {&epoch_.prior, &epoch_.peak, &epoch_.reno, &last_peak_}) *segments *= scale;
+  segment_ = bytes;
 }
 
 void CongestionCubic::cut(const ReportSample& sample) {

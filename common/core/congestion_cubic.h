@@ -47,6 +47,8 @@ class CongestionCubic : public CongestionController {
   double curve(double seconds_passed) const;
   double segments() const { return window_ / segment_; }
   void set_window(double bytes);
+  // REQUIRES: bytes > 0.
+  void set_segment(double bytes);
 
   double segment_ = 1200;                                         // bytes
   double window_ = static_cast<double>(kInitialSegments) * 1200;  // bytes

@@ -63,7 +63,7 @@ class MemoryShares {
   }
   // What the peer may have credit for while so much is held for sending.
   std::uint64_t session_window(std::uint64_t held_for_sending) const {
-    return data() - std::max(held_for_sending, memory_ / 8);
+    return data() - std::min(data(), std::max(held_for_sending, memory_ / 8));
   }
   // Credit that no other stream can take away.
   std::uint64_t reserve() const { return std::clamp<std::uint64_t>(memory_ / 1024, 16 * 1024, 64 * 1024); }

@@ -65,7 +65,9 @@ TEST(Channel, KeepaliveWhenIdle) {
   SentPacket probe;
   probe.path = 4;
   channel.on_covered(probe);
-  channel.on_sent(at(1s), false);
+  channel.on_sent(at(1s), true);
+  // A report asks for none, and shows nothing.
+  channel.on_sent(at(2s), false);
   EXPECT_EQ(channel.next_timeout(), at(1s + Channel::kKeepalive));
   EXPECT_EQ(channel.on_timeout(at(10s)), Channel::Due::kNothing);
   EXPECT_FALSE(channel.ping_due());
