@@ -104,7 +104,7 @@ class SentPackets {
  private:
   PacketNumber first_ = 0;
   mutable PacketNumber oldest_outstanding_ = 0;  // nothing below it is undecided; moved up when asked
-  std::deque<SentPacket> packets_;       // packets_[i] has number first_ + i
+  std::deque<SentPacket> packets_;               // packets_[i] has number first_ + i
   std::uint64_t bytes_outstanding_ = 0;
   std::uint64_t packets_outstanding_ = 0;
 };
