@@ -132,8 +132,9 @@ void CongestionAuto::note_rate(const ReportSample& sample) {
 // What the path loses by itself is none of TCP's business.
 void CongestionAuto::follow_tcp(const ReportSample& sample) {
   ReportSample seen = sample;
+  const bool is_clean = loss_.own() < PathLoss::kMargin / 4;
   const bool is_full = queue_.round() > kLongQueue * queue_.longest();
-  if (!is_full && round_.loss() < loss_.own() + PathLoss::kMargin) seen.newest_lost = 0;
+  if (!(is_clean && is_full) && !loss_.is_congested()) seen.newest_lost = 0;
   tcp_->on_report(seen);
 }
 

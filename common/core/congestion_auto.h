@@ -30,8 +30,9 @@ namespace mcdtp {
 //
 // Beside senders that fill every queue and stop only at loss (TCP CUBIC), a short queue would be left with nothing. When
 // the queue has stayed far over its target for kContestedRounds although we gave way, kLevel does what TCP CUBIC does,
-// but takes a loss for congestion only where the queue is long or more is lost than the path loses by itself. A kDown
-// that finds the queue empty ends that: a queue that is all our own falls by what we send less.
+// but takes a loss for congestion only where the queue is long and the path loses next to nothing by itself, or where more
+// is lost than it does. A kDown that finds the queue empty ends that: a queue that is all our own falls by what we send
+// less.
 class CongestionAuto : public CongestionController {
  public:
   void on_report(const ReportSample& sample) override;
