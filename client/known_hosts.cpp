@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "client/base64.h"
+#include "client/host_pattern.h"
 
 namespace mcdtp {
 namespace {
@@ -33,28 +34,6 @@ std::string_view take_word(std::string_view& text) {
   const auto word = text.substr(0, text.find_first_of(kBlanks));
   text.remove_prefix(word.size());
   return word;
-}
-
-// Does `name`, in lower case, match a pattern of * and ?, whatever its case? On a mismatch only the last * is
-// tried again, one byte further on, so the time is at most the product of the lengths.
-bool matches_pattern(std::string_view name, std::string_view pattern) {
-  std::size_t at = 0, in_pattern = 0, retry_at = 0;
-  std::optional<std::size_t> star;
-  while (at < name.size()) {
-    const bool more = in_pattern < pattern.size();
-    if (more && pattern[in_pattern] == '*') {
-      star = in_pattern++;
-      retry_at = at;
-    } else if (more && (pattern[in_pattern] == '?' || lower(pattern[in_pattern]) == name[at])) {
-      ++at, ++in_pattern;
-    } else if (star) {
-      in_pattern = *star + 1;
-      at = ++retry_at;
-    } else {
-      return false;
-    }
-  }
-  return pattern.find_first_not_of('*', in_pattern) == std::string_view::npos;
 }
 
 // A negated pattern that matches speaks against the whole line.

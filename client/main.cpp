@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "client/bootstrap.h"
+#include "client/git_hosts.h"
 #include "client/options.h"
 #include "client/plain.h"
 #include "client/say.h"
@@ -51,6 +52,8 @@ mcdtp::Libssh2Choice choose_backend(const mcdtp::Options& options) {
 
 int log_in_and_run(const mcdtp::Options& options, mcdtp::TransferLog& log) {
   const mcdtp::Libssh2Choice choice = choose_backend(options);
+  if (choice.config && !options.shim_wanted && mcdtp::serves_git_alone(choice.config->host_name()))
+    become_ssh(options, "it serves git alone");
   if (!choice.has_ssh) say("there is no ssh here: its configuration was not read");
   const auto reason = choice.config ? mcdtp::only_for_ssh(*choice.config) : std::nullopt;
   const auto exec_line = mcdtp::build_exec_line(mcdtp::exec_request(options, choice.config));
@@ -72,7 +75,7 @@ int run(int argc, char** argv) {
   // A log that may not grow is a log less, no end.
   std::signal(SIGXFSZ, SIG_IGN);
   const std::vector<std::string> words(argv + 1, argv + argc);
-  const mcdtp::Options options = mcdtp::parse_options(words);
+  const mcdtp::Options options = mcdtp::parse_options(words, mcdtp::read_preferences());
   switch (options.action) {
     case mcdtp::Action::kUsageError: say(options.message); return kFailed;
     case mcdtp::Action::kHelp: return print(mcdtp::help_text());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "client/git_hosts.h"
 #include "client/own_options.h"
 
 namespace mcdtp {
@@ -14,7 +15,8 @@ constexpr int kLogVerbose = 4;
 // Walks the command line as ssh's main() does: options, destination, options again unless "--" came, command.
 class Parser {
  public:
-  explicit Parser(std::span<const std::string> words) : arguments_(words, own_option_rule) {}
+  Parser(std::span<const std::string> words, const Preferences& preferences)
+      : arguments_(words, own_option_rule), preferences_(preferences) {}
 
   Options parse();
 
@@ -30,14 +32,18 @@ class Parser {
   void finish();
   void refuse_leading_dash(const std::string& what, const std::string& name);
   void judge();
+  void prefer();
+  void apply_own(const std::vector<PlacedOption>& options);
+  void hand_over(std::string reason);
 
   SshArguments arguments_;
+  const Preferences& preferences_;
   SshSettings settings_;
   Options options_;
   KeptWords for_bootstrap_;
   KeptWords for_hand_over_;
   bool has_destination_ = false;
-  bool congestion_given_ = false;
+  std::vector<SshOption> own_;  // as given on the command line
 };
 
 Options Parser::parse() {
@@ -71,7 +77,7 @@ void Parser::read_option(const SshOption& option) {
 }
 
 void Parser::read_own(const SshOption& option) {
-  if (option.name == "cc") congestion_given_ = true;
+  own_.push_back(option);
   if (auto complaint = apply_own_option(option, options_)) refuse(std::move(*complaint));
 }
 
@@ -138,22 +144,50 @@ void Parser::refuse_leading_dash(const std::string& what, const std::string& nam
   if (name.starts_with('-')) refuse("the " + what + " " + name + " starts with a dash");
 }
 
+void Parser::hand_over(std::string reason) {
+  options_.action = Action::kHandOver;
+  options_.message = std::move(reason);
+}
+
 void Parser::judge() {
   refuse_leading_dash("host", options_.host);
   refuse_leading_dash("user", options_.user.value_or(""));
-  if (auto complaint = check_own_options(options_, congestion_given_)) refuse(std::move(*complaint));
   if (decided()) return;
   auto reason = reason_for_real_ssh(settings_);
   if (!reason && options_.subsystem && !options_.command) reason = "-s without a subsystem";
   if (!reason && !has_destination_) return refuse("no host given (mcdtp-shim --help says how)");
-  if (!reason) return;
-  options_.action = Action::kHandOver;
-  options_.message = std::move(*reason);
+  reason ? hand_over(std::move(*reason)) : prefer();
+}
+
+// What the real ssh does at all events is none of the preferences' affair, nor is it stopped by a mistake in them.
+void Parser::prefer() {
+  HostPreferences found;
+  if (auto complaint = find_preferences(preferences_, options_.host, found))
+    return refuse(std::move(*complaint));
+  options_.shim_wanted = found.shim == true;
+  if (found.shim == false) return hand_over("the shim is switched off for it");
+  if (!options_.shim_wanted && serves_git_alone(options_.host)) return hand_over("it serves git alone");
+  apply_own(merge_options(found, own_));
+}
+
+// Each has been judged by itself already.
+void Parser::apply_own(const std::vector<PlacedOption>& options) {
+  std::string place;
+  bool congestion_given = false;
+  for (const auto& [option, where] : options) {
+    if (auto complaint = apply_own_option(option, options_)) return refuse(where + ": " + *complaint);
+    congestion_given = congestion_given || option.name == "cc";
+    if (option.name == "cc" || option.name == "rate" || option.name == "pacing") place = where;
+  }
+  if (!place.empty()) place += ": ";
+  if (auto complaint = check_own_options(options_, congestion_given)) refuse(place + *complaint);
 }
 
 }  // namespace
 
-Options parse_options(std::span<const std::string> words) { return Parser(words).parse(); }
+Options parse_options(std::span<const std::string> words, const Preferences& preferences) {
+  return Parser(words, preferences).parse();
+}
 
 std::string help_text() {
   return R"(Usage: mcdtp-shim [options] [user@]host [command]
@@ -176,6 +210,9 @@ Takes the options of ssh, and these:
   --log FILE             appends a line on each transfer
   --log-full FILE        appends the course of each transfer, ten times a second, as CSV
   --help, --version      print this, or the version
+
+They may also stand in ~/.config/mcdtp/config, as "Host pattern" and lines such as
+"Channels 8", and in MCDTP_OPTIONS. "Shim off" there, or MCDTP=off, leaves all to ssh.
 
 Exit status: the command's own; 255 where mcdtp-shim or ssh failed.
 )";

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "client/preferences.h"
 #include "client/ssh_settings.h"
 #include "common/core/types.h"
 
@@ -53,6 +54,9 @@ struct Options {
   std::optional<std::string> full_log_path;  // --log-full
   std::optional<std::string> server_path;    // --server; unset: found by the far host's shell
 
+  // The user has said that the host is for us, also one that is known to serve git alone.
+  bool shim_wanted = false;
+
   // ssh's options for the bootstrap ssh, in order and as given, user and port of the destination in its place
   // as -l and -p; without host and command, without ours, and without what would take the bootstrap's stdin.
   std::vector<std::string> ssh_words;
@@ -61,8 +65,9 @@ struct Options {
   std::vector<std::string> hand_over_words;
 };
 
-// Parses the command line without argv[0]. Pure: it asks neither files nor the environment nor the terminal.
-Options parse_options(std::span<const std::string> words);
+// Parses the command line without argv[0]; what it leaves open, the preferences decide. Pure: it asks neither files nor
+// the environment nor the terminal.
+Options parse_options(std::span<const std::string> words, const Preferences& preferences = {});
 
 // What --help prints.
 std::string help_text();

@@ -192,6 +192,26 @@ bool is_channel_count(const SshOption& option) {
   return option.letter == 'c' && option.value && all_digits(*option.value);
 }
 
+std::optional<SshOption> own_option_of(std::string_view keyword, const std::string& value) {
+  SshOption option;
+  option.value = value;
+  if (keyword == "channels") {
+    option.letter = 'c';
+    return option;
+  }
+  const auto without_dashes = [](std::string_view name) {
+    std::string text(name);
+    std::erase(text, '-');
+    return text;
+  };
+  const auto found = std::find_if(kOwnOptions.begin(), kOwnOptions.end(), [&](const OwnOption& own) {
+    return without_dashes(own.name) == without_dashes(keyword);
+  });
+  if (found == kOwnOptions.end() || found->rule != ValueRule::kRequired) return std::nullopt;
+  option.name = found->name;
+  return option;
+}
+
 std::optional<std::string> apply_own_option(const SshOption& option, Options& options) {
   if (option.letter == 'c') return read_channels(*option.value, options);
   const OwnOption* own = find_own(option.name);

@@ -27,7 +27,9 @@ E2E_BOUND=${E2E_BOUND:-60} # seconds until a hang is a failure
 
 e2e_token=e2e-$$-$RANDOM$RANDOM
 e2e_step=
-unset LC_ALL GIT_PROTOCOL MCDTP_REAL_SSH
+unset LC_ALL GIT_PROTOCOL MCDTP_REAL_SSH MCDTP MCDTP_OPTIONS
+# Nothing of the user's own; e2e_directory names a place for what is remembered.
+export XDG_CONFIG_HOME=/nonexistent XDG_CACHE_HOME=/nonexistent
 
 step() { e2e_step="$*"; echo "- $*"; }
 fail() {
@@ -54,6 +56,7 @@ e2e_start() {
 }
 e2e_directory() {
   dir=$(mktemp -d "${TMPDIR:-/tmp}/mcdtp-e2e.XXXXXX") || exit 1
+  XDG_CACHE_HOME=$dir/cache
   trap e2e_clean EXIT
   trap 'exit 1' TERM INT HUP
 }
