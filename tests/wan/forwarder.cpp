@@ -100,20 +100,22 @@ bool Forwarder::take_waiting() {
 }
 
 // How many packets it was.
-std::size_t Forwarder::take(const OffloadHeader& offload, Bytes bytes) {
+std::size_t Forwarder::take(const OffloadHeader& offload, MutableBytes bytes) {
+  Time now = clock_now();
+  bool unmapped = translation_ && !translation_(now, offload, bytes);
   auto train = parse_train(offload, bytes);
   if (!train) {
     ++statistics_.uncut;
     return 1;
   }
-  Time now = clock_now();
   TrainId id = store_.keep(*train, bytes.size(), train->count);
-  for (std::uint32_t index = 0; index < train->count; ++index) take_packet(now, {id, index, {}, 0});
+  for (std::uint32_t index = 0; index < train->count; ++index) take_packet(now, {id, index, {}, 0}, unmapped);
   return train->count;
 }
 
-void Forwarder::take_packet(Time now, InFlight packet) {
+void Forwarder::take_packet(Time now, InFlight packet, bool unmapped) {
   PacketShape shape = shape_of(store_[packet.train], packet.index);
+  shape.unmapped = unmapped;
   Fate fate = path_.admit(now, shape, orders_.cut, orders_.block_udp);
   ++statistics_.in_packets;
   statistics_.in_bytes += shape.size;

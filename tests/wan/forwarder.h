@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <queue>
 #include <vector>
@@ -29,7 +30,7 @@ struct Orders {
 // One direction of the link. Runs in a thread of its own and shares nothing with the other direction. Each look:
 //   1. what is due is taken out of flight, joined where the same flow's packets follow on one another, and written to
 //      the far device (none before its own time, joined ones thus at the time of the last);
-//   2. what waits at the near device is read, trains are cut into the packets that they are on the wire, and the Path
+//   2. what waits at the near device is read, translated where there is a NAT, trains are cut into the packets that they are on the wire, and the Path
 //      is asked for each packet's fate by itself.
 class Forwarder {
  public:
@@ -40,6 +41,11 @@ class Forwarder {
 
   // REQUIRES: run() has not been called.
   void log_flows(Time start, Duration interval) { flows_.emplace(start, interval); }
+
+  // What changes each packet or train as it comes; false where the NAT drops it.
+  using Translation = std::function<bool(Time, const OffloadHeader&, MutableBytes)>;
+  // REQUIRES: run() has not been called.
+  void translate_by(Translation translation) { translation_ = std::move(translation); }
 
   // Returns when it is told to stop; throws when `from` has gone.
   void run();
@@ -59,8 +65,8 @@ class Forwarder {
   bool deliver_due();
   bool take_waiting();
   void write(const Group& group);
-  std::size_t take(const OffloadHeader& offload, Bytes bytes);
-  void take_packet(Time now, InFlight packet);
+  std::size_t take(const OffloadHeader& offload, MutableBytes bytes);
+  void take_packet(Time now, InFlight packet, bool unmapped);
   void corrupt(InFlight& packet, std::size_t bit);
   void send_on(InFlight packet);
   void rest(bool worked);
@@ -72,6 +78,7 @@ class Forwarder {
   const Orders& orders_;
   Statistics statistics_;
   std::optional<FlowLog> flows_;
+  Translation translation_;  // none: no NAT
   bool more_waits_ = false;  // the last look ended before the device was empty
   Time next_look_{};
   std::uint64_t next_order_ = 0;

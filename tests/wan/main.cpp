@@ -20,6 +20,7 @@
 #include <thread>
 
 #include "tests/wan/forwarder.h"
+#include "tests/wan/nat.h"
 #include "tests/wan/options.h"
 #include "tests/wan/tun.h"
 
@@ -85,12 +86,23 @@ double cpu_seconds() {
   return value(usage.ru_utime) + value(usage.ru_stime);
 }
 
-void print_statistics(const Options& options, Duration age, const Statistics& up, const Statistics& down) {
+void put_between(Nat& nat, Forwarder& up, Forwarder& down) {
+  up.translate_by([&nat](Time now, const OffloadHeader& offload, MutableBytes bytes) {
+    nat.translate_out(now, offload, bytes);
+    return true;
+  });
+  down.translate_by([&nat](Time now, const OffloadHeader& offload, MutableBytes bytes) {
+    return nat.translate_in(now, offload, bytes);
+  });
+}
+
+void print_statistics(const Options& options, Duration age, const Statistics& up, const Statistics& down,
+                      std::uint64_t mappings) {
   Lateness lateness = up.lateness;
   lateness.add(down.lateness);
   std::ostringstream line;
   line << "wan-link seed=" << options.seed << ' ' << describe("up", up) << ' ' << describe("down", down)
-       << " seconds=" << to_seconds(age) << " cpu_seconds=" << cpu_seconds()
+       << " nat_mappings=" << mappings << " seconds=" << to_seconds(age) << " cpu_seconds=" << cpu_seconds()
        << " late_p99_ms=" << to_seconds(lateness.quantile(0.99)) * 1e3
        << " late_max_ms=" << to_seconds(lateness.max()) * 1e3 << '\n';
   std::cerr << line.str();
@@ -115,6 +127,8 @@ int run(const Options& options) {
   Time begin = clock_now();
   Forwarder up(near, far, Path(options.up, Random(options.seed, 0), begin), options.tick, orders);
   Forwarder down(far, near, Path(options.down, Random(options.seed, 1), begin), options.tick, orders);
+  std::optional<Nat> nat;
+  if (options.nat_forget) put_between(nat.emplace(*options.nat_forget), up, down);
   if (!options.flows.empty()) {
     up.log_flows(begin, options.interval);
     down.log_flows(begin, options.interval);
@@ -128,7 +142,8 @@ int run(const Options& options) {
   ::eventfd_write(orders.stop_fd, 1);
   up_thread.join();
   down_thread.join();
-  print_statistics(options, clock_now() - begin, up.statistics(), down.statistics());
+  print_statistics(options, clock_now() - begin, up.statistics(), down.statistics(),
+                   nat ? nat->mappings() : 0);
   if (!options.flows.empty()) write_flows(options.flows, *up.flows(), *down.flows());
   return 0;
 }

@@ -79,6 +79,16 @@ void add_faults(CLI::App& app, Options& options) {
       "FROM-TO, seconds in which all is lost; may be repeated");
 }
 
+void add_nat(CLI::App& app, Options& options) {
+  auto set = [&options](double length) { options.nat_forget = from_seconds(length); };
+  app.add_option_function<double>(
+         "--nat-forget", set,
+         "a NAT before the near host: its UDP ports are others to the far host, and after so many seconds of "
+         "silence "
+         "both ways the next packet out comes from a new port and what comes in to the old one is lost")
+      ->check(CLI::Range(0.001, 1e6));
+}
+
 void set_block_udp(Options& options, const std::string& direction) {
   bool both = direction.empty() || direction == "both";
   if (!both && direction != "up" && direction != "down")
@@ -110,6 +120,7 @@ void declare(CLI::App& app, Options& options) {
       ->check(CLI::Range(0.001, 1e6));
   add_capacity(app, options);
   add_faults(app, options);
+  add_nat(app, options);
   auto block_udp = [&options](const std::string& direction) { set_block_udp(options, direction); };
   app.add_option_function<std::string>("--block-udp", block_udp, "UDP is lost: up, down or both (default)")
       ->expected(0, 1);

@@ -22,6 +22,8 @@ struct Options {
   bool offload = true;                // trains cross the devices whole, where the kernel can do that
   std::string flows;                  // file for bytes a flow and interval; empty: none
   Duration interval = std::chrono::seconds(1);
+  // Of silence, until the NAT before the near host forgets a mapping; unset: there is no NAT.
+  std::optional<Duration> nat_forget;
   PathSettings up;  // near to far
   PathSettings down;
 };

@@ -58,6 +58,7 @@ Path::Luck Path::draw() {
 
 Cause Path::judge(Time now, const PacketShape& packet, bool lost, bool cut_by_hand,
                   bool udp_blocked_by_hand) {
+  if (packet.unmapped) return Cause::kUnmapped;
   if (settings_.mtu && packet.size > *settings_.mtu) return Cause::kTooBig;
   if ((settings_.block_udp || udp_blocked_by_hand) && packet.udp) return Cause::kUdpBlocked;
   if (cut_by_hand || is_cut(now)) return Cause::kCut;

@@ -26,11 +26,21 @@ struct PacketShape {
   std::size_t size = 0;            // bytes, with the IP header
   std::size_t ip_header_size = 0;  // options included; at most `size`
   bool udp = false;
+  bool unmapped = false;  // the NAT knows no host behind its port
 };
 
 // The first cause that applies, in this order, is the one counted.
-enum class Cause : std::uint8_t { kPassed, kTooBig, kUdpBlocked, kCut, kPoliced, kQueueFull, kLost };
-inline constexpr std::size_t kCauses = 7;
+enum class Cause : std::uint8_t {
+  kPassed,
+  kUnmapped,
+  kTooBig,
+  kUdpBlocked,
+  kCut,
+  kPoliced,
+  kQueueFull,
+  kLost
+};
+inline constexpr std::size_t kCauses = 8;
 
 // What becomes of one packet.
 struct Fate {

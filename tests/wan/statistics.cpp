@@ -7,8 +7,8 @@
 namespace mcdtp::wan {
 namespace {
 
-constexpr std::array<const char*, kCauses> kCauseNames = {"passed",  "too_big",    "udp_blocked", "cut",
-                                                          "policed", "queue_full", "lost"};
+constexpr std::array<const char*, kCauses> kCauseNames = {"passed", "unmapped", "too_big",    "udp_blocked",
+                                                          "cut",    "policed",  "queue_full", "lost"};
 
 }  // namespace
 

@@ -3,39 +3,16 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tests/wan/ip.h"
+
 namespace mcdtp::wan {
 namespace {
 
-constexpr std::size_t kIpv6HeaderSize = 40;
-constexpr std::size_t kUdpHeaderSize = 8;
-constexpr std::uint8_t kTcpNumber = 6;
-constexpr std::uint8_t kUdpNumber = 17;
 constexpr std::size_t kTcpFlagsAt = 13;
 constexpr std::uint8_t kFin = 1, kPsh = 8, kAck = 16, kCwr = 128;
 
-bool is_ipv6(Bytes packet) { return !packet.empty() && packet[0] >> 4 == 6; }
-
-// Of IPv4 with its options, of IPv6 without extensions; at most the packet's size.
-std::size_t ip_header_size(Bytes packet) {
-  if (packet.empty()) return 0;
-  std::size_t size = is_ipv6(packet) ? kIpv6HeaderSize : std::size_t{4} * (packet[0] & 15);
-  return std::min(size, packet.size());
-}
-
-std::uint8_t protocol_number(Bytes packet) {
-  std::size_t at = is_ipv6(packet) ? 6 : 9;
-  return packet.size() > at ? packet[at] : 0;
-}
-
-std::uint16_t load16(const std::uint8_t* from) { return static_cast<std::uint16_t>(from[0] << 8 | from[1]); }
-
 std::uint32_t load32(const std::uint8_t* from) {
   return std::uint32_t{load16(from)} << 16 | load16(from + 2);
-}
-
-void store16(std::uint8_t* to, std::uint64_t value) {
-  to[0] = static_cast<std::uint8_t>(value >> 8);
-  to[1] = static_cast<std::uint8_t>(value);
 }
 
 void store32(std::uint8_t* to, std::uint32_t value) {
