@@ -118,6 +118,7 @@ void CongestionAuto::note_rate(const ReportSample& sample) {
   round_.covered += static_cast<double>(sample.covered);
   round_.lost += static_cast<double>(sample.lost) - static_cast<double>(sample.found);
   round_.lost = std::max(0.0, round_.lost);
+  round_.quiet += static_cast<double>(sample.quiet_covered);
   // Between this round's marks lies a silence.
   round_.partly_limited = round_.partly_limited || was_idle_;
   was_idle_ = sample.in_flight == 0;
@@ -172,7 +173,7 @@ void CongestionAuto::learn_rate(double seen) {
   // A round of few packets says little: chance takes more or fewer of them.
   const double weight = std::min(1.0, (round_.covered + round_.lost) / kFullSample);
   const double smooth = rate_ + weight * (seen - rate_);
-  rate_ = is_queued() && !round_.partly_limited ? smooth : std::max(rate_, smooth);
+  rate_ = is_queued() && !round_.is_held_back() ? smooth : std::max(rate_, smooth);
   // Loss without a queue: a policer, or a queue too short to be seen.
   if (phase_ != Phase::kLevel || is_queued() || !loss_.is_congested()) return;
   rate_ *= loss_.kept_share(loss_.recent());

@@ -54,8 +54,11 @@ class CongestionAuto : public CongestionController {
   struct Round {
     double covered = 0;           // bytes
     double lost = 0;              // bytes
+    double quiet = 0;             // bytes of `covered`: sent while quiet()
     bool limited = true;          // by the application, all of it
     bool partly_limited = false;  // ... some of it
+    // By the application or by ourselves: the path could have done more.
+    bool is_held_back() const { return partly_limited || quiet > covered / 2; }
     double loss() const { return lost > 0 ? lost / (covered + lost) : 0; }
   };
 
