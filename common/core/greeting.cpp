@@ -80,6 +80,9 @@ std::vector<std::string> fixed_options(const ExecRequest& r) {
   if (r.max_datagram != kMaxDatagram) add("--mtu", std::to_string(r.max_datagram));
   if (r.rate_bps) add("--rate", std::to_string(*r.rate_bps));
   if (r.subsystem) words.emplace_back("--subsystem");
+  if (r.no_command) words.emplace_back("--no-command");
+  if (r.remote_forwards > 0) add("--remote-forwards", std::to_string(r.remote_forwards));
+  if (r.needs_server) words.emplace_back("--no-plain");
   return words;
 }
 
@@ -104,7 +107,7 @@ std::string encoded_words(const ExecRequest& r, const std::vector<std::string>& 
     words.emplace_back("--env");
     words.push_back(quote(name + "=" + value));
   }
-  if (r.command) {
+  if (r.command && !r.no_command) {
     words.emplace_back("--");
     words.push_back(quote(*r.command));
   }
@@ -113,7 +116,7 @@ std::string encoded_words(const ExecRequest& r, const std::vector<std::string>& 
 
 // What the script does when no server was found. $1 is the first word after the fixed options.
 std::string without_server(const ExecRequest& r) {
-  if (r.subsystem) return R"sh(printf "\nMCDTP nosubsystem\n")sh";
+  if (r.subsystem || r.needs_server) return R"sh(printf "\nMCDTP nosubsystem\n")sh";
   std::string script;
   if (!r.environment.empty()) script += R"sh(while [ "$1" = --env ]; do export "$2"; shift 2; done; )sh";
   script += R"sh(printf "\nMCDTP plain\n"; exec "${SHELL:-/bin/sh}" )sh";

@@ -14,7 +14,7 @@
 
 namespace mcdtp {
 
-inline constexpr int kProtocolVersion = 2;
+inline constexpr int kProtocolVersion = 3;
 
 // What the client asks the login shell of the far host to run.
 struct ExecRequest {
@@ -37,6 +37,12 @@ struct ExecRequest {
   bool subsystem = false;
   // Unset: a login shell.
   std::optional<std::string> command;
+  // Nothing runs but the server: `command` does not count.
+  bool no_command = false;
+  // The command waits until so many ports were asked for: it may use them.
+  std::size_t remote_forwards = 0;
+  // Only a server of ours can do what is wanted: where there is none nothing runs.
+  bool needs_server = false;
   // Stand in argv for all on the far host to see, so nothing secret.
   std::vector<std::pair<std::string, std::string>> environment;
 };
@@ -46,7 +52,7 @@ inline constexpr std::size_t kMaxExecLine = 100 * 1024;
 
 // The exec line: the same bytes, of the same meaning, for every login shell (sh, csh and fish families). It
 // runs the server or, where there is none, prints plain_line() and runs the command as sshd would have (a
-// subsystem: prints no_subsystem_line() and ends). Unset when it cannot be said so: longer than kMaxExecLine,
+// subsystem, or what needs a server: prints no_subsystem_line() and ends). Unset when it cannot be said so: longer than kMaxExecLine,
 // a NUL byte, or an environment name no shell could export. Then the real ssh has to run.
 std::optional<std::string> build_exec_line(const ExecRequest& request);
 
@@ -81,7 +87,7 @@ std::string format_greeting(const Greeting& greeting);
 
 // No server: the command runs as under ssh, and its output follows.
 constexpr std::string_view plain_line() { return "\nMCDTP plain\n"; }
-// No server to run the subsystem: nothing follows.
+// No server to run the subsystem, or to do what needs one: nothing follows.
 constexpr std::string_view no_subsystem_line() { return "\nMCDTP nosubsystem\n"; }
 
 // Finds the server's first line in what a login shell's start-up files print before it.
@@ -92,7 +98,7 @@ class GreetingFinder {
     kMore,         // not seen yet
     kGreeting,     // greeting() is set
     kPlain,        // no server, the command runs
-    kNoSubsystem,  // no server, nothing runs
+    kNoSubsystem,  // no server that can do it, nothing runs
     kNone,         // too much of something else: there will be no greeting
   };
   static constexpr std::size_t kMaxNoiseBytes = 64 * 1024;

@@ -47,6 +47,7 @@ void Session::on_frame(Time now, Channel& channel, const Frame& frame) {
   if (const auto* stop = std::get_if<StopFrame>(&frame)) return streams_.on_stop(*stop);
   if (const auto* complete = std::get_if<CompleteFrame>(&frame)) return streams_.on_complete(*complete);
   if (const auto* open = std::get_if<OpenFrame>(&frame)) return accept(streams_.on_open(*open));
+  if (const auto* opened = std::get_if<OpenedFrame>(&frame)) return accept(streams_.on_opened(*opened));
   if (const auto* exchange = std::get_if<ExchangeFrame>(&frame)) return on_exchange(now, *exchange);
   if (const auto* set = std::get_if<SetFrame>(&frame)) return on_set(now, *set);
   if (const auto* exit = std::get_if<ExitFrame>(&frame)) {

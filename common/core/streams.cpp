@@ -36,13 +36,6 @@ Stream* Streams::find(StreamId id) {
 
 const Stream* Streams::find(StreamId id) const { return const_cast<Streams*>(this)->find(id); }
 
-Stream* Streams::find_or_create(StreamId id) {
-  if (id < next_peer_ || id % 2 != next_peer_ % 2) return find(id);
-  if (streams_.size() + (id - next_peer_) / 2 >= shares_.max_streams()) return nullptr;
-  for (; next_peer_ <= id; next_peer_ += 2) create(next_peer_, kInitialStreamWindow);
-  return find(id);
-}
-
 // ---- the user's side ----
 
 StreamId Streams::open(std::string target) {
@@ -89,14 +82,26 @@ void Streams::finish(StreamId id) {
   control_.push(FinFrame{id, stream->send.end()});
 }
 
-void Streams::reset(StreamId id) {
+void Streams::reset(StreamId id, ResetReason reason) {
   Stream* stream = find(id);
   if (stream == nullptr || stream->send.is_reset() || stream->send_done) return;
   stream->send.reset();
   stream->send_done = true;
-  control_.push(ResetFrame{id, stream->send.end()});
+  control_.push(ResetFrame{id, stream->send.end(), reason});
   wake_writers();
   forget_if_done(id);
+}
+
+void Streams::reached(StreamId id) {
+  Stream* stream = find(id);
+  if (stream == nullptr || stream->reached) return;
+  stream->reached = true;
+  control_.push(OpenedFrame{id});
+}
+
+void Streams::refuse(StreamId id, ResetReason reason) {
+  reset(id, reason);
+  release(id);
 }
 
 Bytes Streams::readable(StreamId id, std::size_t skip) {
@@ -140,6 +145,16 @@ void Streams::release(StreamId id) {
 bool Streams::was_reset(StreamId id) const {
   const Stream* stream = find(id);
   return stream != nullptr && stream->recv.is_reset();
+}
+
+bool Streams::gave_up(StreamId id) const {
+  const Stream* stream = find(id);
+  return stream != nullptr && stream->send.is_reset();
+}
+
+ResetReason Streams::reset_reason(StreamId id) const {
+  CHECK(was_reset(id));
+  return find(id)->reason;
 }
 
 // ---- the sender's side ----
@@ -252,105 +267,7 @@ std::uint64_t Streams::buffered() const {
   return sum;
 }
 
-// ---- the peer's frames ----
-
-std::optional<std::string> Streams::absent(StreamId id) const {
-  const StreamId next = id % 2 == next_peer_ % 2 ? next_peer_ : next_own_;
-  if (id < next) return std::nullopt;
-  return "stream " + std::to_string(id) + " cannot be";
-}
-
-std::optional<std::string> Streams::fault(StreamId id, RecvStream::Verdict verdict) const {
-  const std::string name = "stream " + std::to_string(id);
-  switch (verdict) {
-    case RecvStream::Verdict::kOverCredit: return name + " went beyond its credit";
-    case RecvStream::Verdict::kAgainstFinalSize: return name + " contradicts its final size";
-    case RecvStream::Verdict::kTooManyHoles: return name + " has too many holes";
-    case RecvStream::Verdict::kTaken: break;
-  }
-  return std::nullopt;
-}
-
-std::optional<std::string> Streams::on_data(Time now, const DataFrame& frame, Duration rtt) {
-  Stream* stream = find_or_create(frame.stream);
-  if (stream == nullptr) return absent(frame.stream);
-  holes_ -= stream->recv.holes();
-  const RecvStream::Outcome outcome = stream->recv.on_data(frame.offset, frame.data);
-  holes_ += stream->recv.holes();
-  if (holes_ > shares_.max_holes()) return "the session has too many holes";
-  if (auto wrong = fault(frame.stream, outcome.verdict)) return wrong;
-  session_highest_ += outcome.highest_rose_by;
-  if (session_highest_ > session_window_.limit()) return "the session went beyond its credit";
-  if (tuner_.on_arrived(now, outcome.highest_rose_by, rtt)) grow_windows();
-  after_receive(frame.stream, *stream);
-  return std::nullopt;
-}
-
-std::optional<std::string> Streams::on_fin(const FinFrame& frame) {
-  Stream* stream = find_or_create(frame.stream);
-  if (stream == nullptr) return absent(frame.stream);
-  if (auto wrong = fault(frame.stream, stream->recv.on_fin(frame.final_size).verdict)) return wrong;
-  after_receive(frame.stream, *stream);
-  return std::nullopt;
-}
-
-std::optional<std::string> Streams::on_reset(const ResetFrame& frame) {
-  Stream* stream = find_or_create(frame.stream);
-  if (stream == nullptr) return absent(frame.stream);
-  const std::uint64_t consumed_before = stream->recv.consumed();
-  holes_ -= stream->recv.holes();
-  const RecvStream::Outcome outcome = stream->recv.on_reset(frame.final_size);
-  holes_ += stream->recv.holes();
-  if (auto wrong = fault(frame.stream, outcome.verdict)) return wrong;
-  session_highest_ += outcome.highest_rose_by;
-  if (session_highest_ > session_window_.limit()) return "the session went beyond its credit";
-  session_consumed_ += stream->recv.consumed() - consumed_before;
-  renew_credit(frame.stream, *stream);
-  after_receive(frame.stream, *stream);
-  return std::nullopt;
-}
-
-std::optional<std::string> Streams::on_open(const OpenFrame& frame) {
-  const bool known = frame.stream < next_peer_;
-  Stream* stream = find_or_create(frame.stream);
-  if (stream == nullptr && !known) return "a stream was opened under a number that is not the peer's";
-  if (stream == nullptr || stream->opened) return std::nullopt;
-  stream->opened = true;
-  news_.push_back({StreamNews::Kind::kOpened, frame.stream, frame.target});
-  if (stream->send.is_reset()) news_.push_back({StreamNews::Kind::kStopped, frame.stream, {}});
-  renew_credit(frame.stream, *stream);
-  after_receive(frame.stream, *stream);
-  return std::nullopt;
-}
-
-// STOP and credit may overtake the OPEN of their stream, and are said once: they make the stream, too.
-void Streams::on_stop(const StopFrame& frame) {
-  Stream* stream = find_or_create(frame.stream);
-  if (stream == nullptr || stream->send_done) return;
-  if (stream->opened) news_.push_back({StreamNews::Kind::kStopped, frame.stream, {}});
-  reset(frame.stream);
-}
-
-void Streams::on_stream_credit(const StreamCreditFrame& frame) {
-  Stream* stream = find_or_create(frame.stream);
-  if (stream == nullptr) return;
-  stream->send.raise_credit(frame.limit);
-  queue_fresh(frame.stream, *stream);
-  tell_writable(frame.stream, *stream);
-}
-
-void Streams::on_session_credit(const SessionCreditFrame& frame) {
-  session_limit_ = std::max(session_limit_, frame.limit);
-}
-
-void Streams::on_complete(const CompleteFrame& frame) {
-  Stream* stream = find(frame.stream);
-  if (stream == nullptr || !stream->fin_queued || stream->send.next_offset() != stream->send.end()) return;
-  stream->send.complete();
-  stream->send_done = true;
-  wake_writers();
-  forget_if_done(frame.stream);
-}
+// ---- news, and the end ----
 
 void Streams::tell_readable(StreamId id, Stream& stream) {
   if (stream.readable_told) return;

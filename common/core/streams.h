@@ -30,6 +30,7 @@ struct Stream {
   std::uint64_t excess = 0;      // of them, beyond the reserve
   bool fin_queued = false;       // the peer is told where the stream ends
   bool opened = false;           // OPEN has come, or we sent it; bytes may come before it
+  bool reached = false;          // OPENED has come, or we sent it
   bool released = false;         // its user is done with it
   bool send_done = false;        // the peer has all of it, or knows that it was given up
   bool complete_queued = false;  // the peer is told that we have all
@@ -39,12 +40,14 @@ struct Stream {
   bool writer_waits = false;     // our writer met a full buffer
   bool writer_ahead = false;     // ... and has not let it run empty since
   bool readable_told = false;    // our reader has been told and has not come yet
+  ResetReason reason = ResetReason::kGivenUp;  // of the peer's RESET
 };
 
 // What happened to streams that their users have to know.
 struct StreamNews {
   enum class Kind : std::uint8_t {
     kOpened,    // the peer opened it; `target` says for what
+    kReached,   // the peer has what we opened it to
     kReadable,  // bytes, the end, or a reset are there to be read
     kWritable,  // room again
     kStopped,   // the peer wants no more
@@ -72,7 +75,11 @@ class Streams {
   std::size_t write_rooms(StreamId id, std::span<MutableBytes> rooms);
   void wrote(StreamId id, std::size_t size);
   void finish(StreamId id);
-  void reset(StreamId id);
+  void reset(StreamId id, ResetReason reason = ResetReason::kGivenUp);
+  // Says OPENED of a stream that the peer opened.
+  void reached(StreamId id);
+  // The peer opened it in vain: given up both ways, for this reason, and released.
+  void refuse(StreamId id, ResetReason reason);
   // In-order bytes from `skip` on, up to the end of a block.
   Bytes readable(StreamId id, std::size_t skip = 0);
   void consume(StreamId id, std::size_t size);
@@ -81,6 +88,10 @@ class Streams {
   // The peer's side ended here: all was read, or it was given up.
   bool read_to_end(StreamId id) const;
   bool was_reset(StreamId id) const;
+  // We gave up our side, or the peer made us.
+  bool gave_up(StreamId id) const;
+  // REQUIRES: was_reset().
+  ResetReason reset_reason(StreamId id) const;
   // The user is done with the stream: it is forgotten once the peer is, too. What is unread is discarded, and
   // what was not finished is reset.
   void release(StreamId id);
@@ -110,6 +121,7 @@ class Streams {
   [[nodiscard]] std::optional<std::string> on_fin(const FinFrame& frame);
   [[nodiscard]] std::optional<std::string> on_reset(const ResetFrame& frame);
   [[nodiscard]] std::optional<std::string> on_open(const OpenFrame& frame);
+  [[nodiscard]] std::optional<std::string> on_opened(const OpenedFrame& frame);
   void on_stop(const StopFrame& frame);
   void on_stream_credit(const StreamCreditFrame& frame);
   void on_session_credit(const SessionCreditFrame& frame);
@@ -131,9 +143,10 @@ class Streams {
   Stream* find(StreamId id);
   const Stream* find(StreamId id) const;
   Stream& create(StreamId id, std::uint64_t initial_window);
-  // The stream a frame of the peer is about, made at its first frame; nullptr: it is over, or not the peer's
+  // The stream a frame of the peer is about, made at its first frame; nullptr: it is over, refused, or not the peer's
   // to make.
   Stream* find_or_create(StreamId id);
+  std::optional<std::string> account_refused(const ResetFrame& frame);
   std::uint64_t session_room() const { return session_limit_ - session_sent_; }
   void queue_fresh(StreamId id, Stream& stream);
   void queue_again(StreamId id, Stream& stream);
@@ -164,6 +177,7 @@ class Streams {
   std::map<StreamId, Stream> streams_;
   std::uint64_t committed_ = 0;  // sums over all streams
   std::uint64_t excess_ = 0;
+  std::set<StreamId> refused_;          // of the peer's: there was no room, and its RESET has not come
   std::set<StreamId> wait_for_memory_;  // writers that had no room, so that others may have to let go first
   StreamId next_own_;
   StreamId next_peer_;

@@ -74,6 +74,16 @@ ExchangeFrame read_exchange(Reader& in) {
   return frame;
 }
 
+ResetFrame read_reset(Reader& in) {
+  ResetFrame frame;
+  frame.stream = in.varint();
+  frame.final_size = in.varint();
+  const std::uint64_t reason = in.varint();
+  if (reason <= static_cast<std::uint64_t>(ResetReason::kTooMany))
+    frame.reason = static_cast<ResetReason>(reason);
+  return frame;
+}
+
 OpenFrame read_open(Reader& in) {
   OpenFrame frame;
   frame.stream = in.varint();
@@ -88,7 +98,7 @@ Frame read_body(FrameType type, Reader& in) {
     case FrameType::kPing: return PingFrame{};
     case FrameType::kData: return read_data(in);
     case FrameType::kFin: return FinFrame{in.varint(), in.varint()};
-    case FrameType::kReset: return ResetFrame{in.varint(), in.varint()};
+    case FrameType::kReset: return read_reset(in);
     case FrameType::kStop: return StopFrame{in.varint()};
     case FrameType::kStreamCredit: return StreamCreditFrame{in.varint(), in.varint()};
     case FrameType::kSessionCredit: return SessionCreditFrame{in.varint()};
@@ -96,6 +106,7 @@ Frame read_body(FrameType type, Reader& in) {
     case FrameType::kFloor: return read_floor(in);
     case FrameType::kComplete: return CompleteFrame{in.varint()};
     case FrameType::kOpen: return read_open(in);
+    case FrameType::kOpened: return OpenedFrame{in.varint()};
     case FrameType::kExchange: return read_exchange(in);
     case FrameType::kSet: return SetFrame{bounded(in, 1, kMaxDatagramChannels), in.varint()};
     case FrameType::kExit: return ExitFrame{in.u8()};
@@ -142,12 +153,13 @@ std::size_t encoded_size(const ControlFrame& frame) {
   return 1 + std::visit(
                  Overloaded{
                      [&](const FinFrame& f) { return v(f.stream) + v(f.final_size); },
-                     [&](const ResetFrame& f) { return v(f.stream) + v(f.final_size); },
+                     [&](const ResetFrame& f) { return v(f.stream) + v(f.final_size) + 1; },
                      [&](const StopFrame& f) { return v(f.stream); },
                      [&](const StreamCreditFrame& f) { return v(f.stream) + v(f.limit); },
                      [&](const SessionCreditFrame& f) { return v(f.limit); },
                      [&](const CompleteFrame& f) { return v(f.stream); },
                      [&](const OpenFrame& f) { return v(f.stream) + v(f.target.size()) + f.target.size(); },
+                     [&](const OpenedFrame& f) { return v(f.stream); },
                      [&](const ExchangeFrame& f) {
                        return v(f.channels) + v(f.ports.size()) + 2 * f.ports.size() + v(f.memory);
                      },
@@ -159,7 +171,10 @@ std::size_t encoded_size(const ControlFrame& frame) {
 void write_frame(Writer& out, const ControlFrame& frame) {
   std::visit(
       Overloaded{[&](const FinFrame& f) { pair(out, FrameType::kFin, f.stream, f.final_size); },
-                 [&](const ResetFrame& f) { pair(out, FrameType::kReset, f.stream, f.final_size); },
+                 [&](const ResetFrame& f) {
+                   pair(out, FrameType::kReset, f.stream, f.final_size);
+                   out.u8(static_cast<std::uint8_t>(f.reason));
+                 },
                  [&](const StopFrame& f) { single(out, FrameType::kStop, f.stream); },
                  [&](const StreamCreditFrame& f) { pair(out, FrameType::kStreamCredit, f.stream, f.limit); },
                  [&](const SessionCreditFrame& f) { single(out, FrameType::kSessionCredit, f.limit); },
@@ -168,6 +183,7 @@ void write_frame(Writer& out, const ControlFrame& frame) {
                    single(out, FrameType::kOpen, f.stream);
                    out.block(as_bytes(f.target));
                  },
+                 [&](const OpenedFrame& f) { single(out, FrameType::kOpened, f.stream); },
                  [&](const ExchangeFrame& f) { write_exchange(out, f); },
                  [&](const SetFrame& f) { pair(out, FrameType::kSet, f.channels, f.memory); },
                  [&](const ExitFrame& f) {

@@ -38,6 +38,7 @@ enum class FrameType : std::uint8_t {
   kExchange = 12,
   kSet = 13,
   kExit = 14,
+  kOpened = 15,
 };
 
 inline constexpr std::uint64_t kMaxStreamOffset = kMaxVarint;
@@ -62,10 +63,21 @@ struct FinFrame {
   bool operator==(const FinFrame&) const = default;
 };
 
+// Why a stream is given up. What is not known here counts as kGivenUp.
+enum class ResetReason : std::uint8_t {
+  kGivenUp = 0,      // by its user; a forwarded connection was reset
+  kProhibited = 1,   // from here on: it never came to be. The opener may not have this
+  kRefused = 2,      // nothing listens at the target
+  kUnreachable = 3,  // no way there, or no answer in time
+  kUnknownName = 4,  // the target's name does not resolve
+  kTooMany = 5,      // no room for one more
+};
+
 // The sender gives the stream up; `final_size` is what it had sent, for credit.
 struct ResetFrame {
   StreamId stream = 0;
   std::uint64_t final_size = 0;
+  ResetReason reason = ResetReason::kGivenUp;
   bool operator==(const ResetFrame&) const = default;
 };
 
@@ -123,6 +135,12 @@ struct OpenFrame {
   bool operator==(const OpenFrame&) const = default;
 };
 
+// The opener's target has been reached, or what it asked for is done.
+struct OpenedFrame {
+  StreamId stream = 0;
+  bool operator==(const OpenedFrame&) const = default;
+};
+
 // The client's first frame (MCDTP's Exchange): how many datagram channels it can have (1 to 64), from which
 // ports (information only, 0: not known), and the memory it grants in bytes.
 struct ExchangeFrame {
@@ -147,10 +165,10 @@ struct ExitFrame {
 
 // Frames that are sent again in a new packet until a report covers them.
 using ControlFrame = std::variant<FinFrame, ResetFrame, StopFrame, StreamCreditFrame, SessionCreditFrame,
-                                  CompleteFrame, OpenFrame, ExchangeFrame, SetFrame, ExitFrame>;
-using Frame =
-    std::variant<PingFrame, DataFrame, FinFrame, ResetFrame, StopFrame, StreamCreditFrame, SessionCreditFrame,
-                 ReportFrame, FloorFrame, CompleteFrame, OpenFrame, ExchangeFrame, SetFrame, ExitFrame>;
+                                  CompleteFrame, OpenFrame, OpenedFrame, ExchangeFrame, SetFrame, ExitFrame>;
+using Frame = std::variant<PingFrame, DataFrame, FinFrame, ResetFrame, StopFrame, StreamCreditFrame,
+                           SessionCreditFrame, ReportFrame, FloorFrame, CompleteFrame, OpenFrame, OpenedFrame,
+                           ExchangeFrame, SetFrame, ExitFrame>;
 
 // The next frame; padding is passed over. nullopt: none is left, or the bytes are no frame (reader.failed()).
 std::optional<Frame> read_frame(Reader& reader);

@@ -77,12 +77,19 @@ class Pair {
       case 10:
       case 11: return arrive(own, peer, detail, false);
       case 12: return arrive(own, peer, detail, true);
+      case 13: return reached(own, peer, id);
       default: return lose(own, detail);
     }
   }
 
   static void open(Side& own) {
     if (own.streams.count() < 6) own.streams.open("x");
+  }
+
+  // Of a stream that the peer has opened.
+  void reached(Side& own, Side& peer, StreamId id) const {
+    const bool the_peers = id >= kFirstClientStream && (id % 2 == 0) == (&peer == &client_);
+    if (the_peers) own.streams.reached(id);
   }
 
   static void send(Side& own, std::size_t room) {
@@ -115,6 +122,7 @@ class Pair {
     if (const auto* fin = std::get_if<FinFrame>(&frame)) return to.on_fin(*fin);
     if (const auto* reset = std::get_if<ResetFrame>(&frame)) return to.on_reset(*reset);
     if (const auto* open = std::get_if<OpenFrame>(&frame)) return to.on_open(*open);
+    if (const auto* opened = std::get_if<OpenedFrame>(&frame)) return to.on_opened(*opened);
     if (const auto* stop = std::get_if<StopFrame>(&frame)) to.on_stop(*stop);
     if (const auto* credit = std::get_if<StreamCreditFrame>(&frame)) to.on_stream_credit(*credit);
     if (const auto* credit = std::get_if<SessionCreditFrame>(&frame)) to.on_session_credit(*credit);

@@ -144,7 +144,7 @@ TEST_P(ExecLine, CommandReachesServerAsItIs) {
   for (const std::string& command : awkward_texts()) {
     request.command = command;
     const Ran ran = run_line(request);
-    EXPECT_EQ(ran.out, nul_ended({"server", "--protocol", "2", "--channels", "4", "--port-range",
+    EXPECT_EQ(ran.out, nul_ended({"server", "--protocol", "3", "--channels", "4", "--port-range",
                                   "60000-61000", "--memory", "268435456", "--cc", "auto", "--", command}))
         << "command: " << command;
     EXPECT_EQ(ran.status, 7);
@@ -167,7 +167,7 @@ TEST_P(ExecLine, EveryOptionReachesServer) {
   request.command = "sftp";
   request.environment = {{"LANG", "de_DE.UTF-8"}, {"GIT_PROTOCOL", "version=2:a b\n"}, {"LC_ALL", ""}};
   EXPECT_EQ(run_line(request).out, nul_ended({"server",     "--protocol",
-                                              "2",          "--channels",
+                                              "3",          "--channels",
                                               "64",         "--port-range",
                                               "1024-65535", "--memory",
                                               "1",          "--cc",

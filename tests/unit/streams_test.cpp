@@ -372,6 +372,68 @@ TEST(Streams, NumbersThatCannotBe) {
   EXPECT_EQ(side.streams.count(), 102u);
 }
 
+TEST(Streams, OpenedIsToldOnceAndOnlyOfOurs) {
+  Side opener(Role::kClient), taker(Role::kServer);
+  const StreamId id = opener.streams.open("x");
+  ASSERT_FALSE(taker.streams.on_open(opener.waiting<OpenFrame>().at(0)));
+  taker.streams.reached(id);
+  taker.streams.reached(id);
+  ASSERT_EQ(taker.waiting<OpenedFrame>().size(), 1u);
+  EXPECT_FALSE(opener.streams.on_opened({id}));
+  EXPECT_FALSE(opener.streams.on_opened({id}));
+  EXPECT_EQ(opener.count_news(Kind::kReached, id), 1u);
+  EXPECT_TRUE(opener.streams.on_opened({kFirstServerStream}));
+  EXPECT_TRUE(opener.streams.on_opened({kStderr}));
+  EXPECT_TRUE(opener.streams.on_opened({id + 2}));
+}
+
+TEST(Streams, RefusedForAReasonAndForgottenByBoth) {
+  Side opener(Role::kClient), taker(Role::kServer);
+  const StreamId id = opener.streams.open("x");
+  opener.write(id, 10);
+  ASSERT_FALSE(taker.streams.on_open({id, "x"}));
+  ASSERT_FALSE(taker.data(id, 0, 10));
+  opener.take_all();
+  taker.streams.refuse(id, ResetReason::kUnknownName);
+  const ResetFrame reset = taker.waiting<ResetFrame>().at(0);
+  EXPECT_EQ(reset, (ResetFrame{id, 0, ResetReason::kUnknownName}));
+  ASSERT_FALSE(opener.streams.on_reset(reset));
+  ASSERT_TRUE(opener.streams.was_reset(id));
+  EXPECT_EQ(opener.streams.reset_reason(id), ResetReason::kUnknownName);
+  opener.streams.on_stop(taker.waiting<StopFrame>().at(0));
+  EXPECT_EQ(opener.waiting<ResetFrame>().at(0), (ResetFrame{id, 10}));
+  ASSERT_FALSE(taker.streams.on_reset(opener.waiting<ResetFrame>().at(0)));
+  opener.streams.release(id);
+  EXPECT_EQ(opener.streams.count(), 2u);
+  EXPECT_EQ(taker.streams.count(), 2u);
+}
+
+TEST(Streams, OneTooManyIsRefusedAndGivesItsCreditBack) {
+  Side side(Role::kServer);
+  const std::uint64_t most = MemoryShares(kMinMemory).max_streams();
+  side.streams.set_memory(kMinMemory);
+  const StreamId last = kFirstClientStream + 2 * (most - 3);
+  ASSERT_FALSE(side.streams.on_open({last, "x"}));
+  EXPECT_EQ(side.streams.count(), most);
+  EXPECT_TRUE(side.waiting<ResetFrame>().empty());
+  // Far more than fit at once, each with bytes: the session goes on, and its credit with it.
+  for (StreamId id = last + 2; id < last + 2000; id += 2) {
+    ASSERT_FALSE(side.data(id, 0, 16'000));
+    ASSERT_FALSE(side.streams.on_open({id, "x"}));
+    ASSERT_FALSE(side.streams.on_fin({id, 16'000}));
+    ASSERT_FALSE(side.streams.on_reset({id, 16'000}));
+    ASSERT_FALSE(side.streams.on_reset({id, 16'000}));
+  }
+  EXPECT_EQ(side.streams.count(), most);
+  EXPECT_EQ(side.count_news(Kind::kOpened, last + 2), 0u);
+  const auto resets = side.waiting<ResetFrame>();
+  ASSERT_EQ(resets.size(), 999u);
+  EXPECT_EQ(resets[0], (ResetFrame{last + 2, 0, ResetReason::kTooMany}));
+  EXPECT_EQ(side.waiting<StopFrame>().size(), 999u);
+  ASSERT_EQ(side.waiting<SessionCreditFrame>().size(), 1u);
+  EXPECT_GT(side.waiting<SessionCreditFrame>()[0].limit, 999u * 16'000);
+}
+
 TEST(Streams, StreamsTakeTurns) {
   Side side(Role::kClient);
   const StreamId one = side.streams.open("x"), two = side.streams.open("x");

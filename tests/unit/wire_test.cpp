@@ -63,7 +63,7 @@ std::vector<Example> examples() {
       {"ping", "01", "01", PingFrame{}},
       {"data", "0202406403616263", written_data(2, 100, "abc"), std::nullopt},
       control("fin", "03007d00", FinFrame{0, 0x3d00}),
-      control("reset", "040105", ResetFrame{1, 5}),
+      control("reset", "04010500", ResetFrame{1, 5}),
       control("stop", "0503", StopFrame{3}),
       control("stream credit", "060280100000", StreamCreditFrame{2, 1 << 20}),
       control("session credit", "0780400000", SessionCreditFrame{4 << 20}),
@@ -98,9 +98,11 @@ std::vector<Example> examples() {
        written_floor({255, 5, 8616us}), FloorFrame{255, 5, 8616us}},
       control("complete", "0a04", CompleteFrame{4}),
       control("open", "0b02016c", OpenFrame{2, "l"}),
+      control("opened", "0f02", OpenedFrame{2}),
       control("exchange", "0c0402ea60000090000000", ExchangeFrame{4, {60000, 0}, 0x10000000}),
       control("set", "0d0190000000", SetFrame{1, 0x10000000}),
       control("exit", "0eff", ExitFrame{255}),
+      control("reset of what could not be", "04020004", ResetFrame{2, 0, ResetReason::kUnknownName}),
   };
 }
 
@@ -132,6 +134,13 @@ TEST(Wire, KnownBytesOfEachFrame) {
         },
         *example.frame);
   }
+}
+
+TEST(Wire, ResetForAReasonNotKnown) {
+  bool failed = true;
+  const auto frame = read(*from_hex("04020040ff"), failed);
+  ASSERT_TRUE(frame && !failed);
+  EXPECT_EQ(std::get<ResetFrame>(*frame), (ResetFrame{2, 0, ResetReason::kGivenUp}));
 }
 
 TEST(Wire, EveryTruncationFails) {
