@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "common/io/owned_fd.h"
+
 namespace mcdtp {
 
 struct CommandSpec {
@@ -22,28 +24,6 @@ struct CommandSpec {
 // The program of a subsystem on this host. Only "sftp" is known, and only where its own program is installed:
 // an sshd that has nothing but its internal-sftp can serve it itself alone.
 std::optional<std::string> find_subsystem(std::string_view name);
-
-// A descriptor that is closed with its owner.
-class OwnedFd {
- public:
-  OwnedFd() = default;
-  // REQUIRES: `fd` is open.
-  explicit OwnedFd(int fd) : fd_(fd) {}
-  OwnedFd(OwnedFd&& other) noexcept : fd_(std::exchange(other.fd_, std::nullopt)) {}
-  OwnedFd& operator=(OwnedFd&& other) noexcept;
-  ~OwnedFd() { close(); }
-
-  bool is_open() const { return fd_.has_value(); }
-  // REQUIRES: is_open().
-  int get() const;
-  // The caller closes it from now on. REQUIRES: is_open().
-  int release();
-  // Does nothing where it is closed or released already.
-  void close();
-
- private:
-  std::optional<int> fd_;
-};
 
 // The user's command, run as sshd would run it without a terminal: by the user's shell, from the home
 // directory, leader of a session of its own, its stdin, stdout and stderr three pipes.

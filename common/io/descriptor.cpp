@@ -36,8 +36,9 @@ bool is_socket(int fd) {
   return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0;
 }
 
-// Asks epoll itself: no file type tells (some character devices can be polled, /dev/null cannot).
+// Asks epoll itself, but for sockets: no other file type tells (some character devices can be polled, /dev/null cannot).
 bool is_pollable(int fd) {
+  if (is_socket(fd)) return true;
   const int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
   if (epoll_fd < 0) throw failure("making an epoll set", errno);
   epoll_event event{};

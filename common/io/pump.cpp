@@ -14,8 +14,8 @@ constexpr auto kStderrPause = milliseconds(5);
 // ---- ReadPump ----
 
 ReadPump::ReadPump(Driver& driver, StreamId stream, std::shared_ptr<Descriptor> from,
-                   std::function<void()> on_end)
-    : driver_(driver), stream_(stream), from_(std::move(from)), on_end_(std::move(on_end)) {}
+                   std::function<void()> on_end, From kind)
+    : driver_(driver), stream_(stream), from_(std::move(from)), on_end_(std::move(on_end)), kind_(kind) {}
 
 void ReadPump::wait() {
   from_->async_wait_readable([this, alive = std::weak_ptr(alive_)](std::error_code error) {
@@ -38,7 +38,8 @@ void ReadPump::read() {
     const IoResult result = from_->read(rooms);
     if (result.status == IoResult::Status::kWouldBlock) break;
     if (result.status != IoResult::Status::kBytes) {
-      driver_.streams().finish(stream_);
+      const bool failed = kind_ == From::kSocket && result.error != 0;
+      failed ? driver_.streams().reset(stream_) : driver_.streams().finish(stream_);
       return end();
     }
     driver_.streams().wrote(stream_, result.bytes);
@@ -69,7 +70,7 @@ void ReadPump::end() {
 }
 
 void ReadPump::close() {
-  if (from_ && from_->is_open()) from_->close();
+  if (kind_ == From::kPipe && from_->is_open()) from_->close();
 }
 
 // ---- sinks ----
@@ -154,7 +155,7 @@ void WritePump::stop() {
 
 void WritePump::end(End how) {
   ended_ = true;
-  to_->finish();
+  how.whole ? to_->finish() : to_->abandon();
   driver_.kick();
   on_end_(how);
 }

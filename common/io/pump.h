@@ -13,8 +13,12 @@ namespace mcdtp {
 // writer on this one. The descriptor's end is the stream's FIN.
 class ReadPump {
  public:
+  // What it reads from: a pipe is the pump's own, closed at its end, and an error ends it as its end does. A socket is
+  // written to as well: its owner closes it, and an error resets the stream.
+  enum class From { kPipe, kSocket };
   // `on_end` is called once: at the end of the descriptor, after a read error, or when the peer wants no more.
-  ReadPump(Driver& driver, StreamId stream, std::shared_ptr<Descriptor> from, std::function<void()> on_end);
+  ReadPump(Driver& driver, StreamId stream, std::shared_ptr<Descriptor> from, std::function<void()> on_end,
+           From kind = From::kPipe);
   ~ReadPump() { close(); }
 
   void start() { wait(); }
@@ -36,6 +40,7 @@ class ReadPump {
   StreamId stream_;
   std::shared_ptr<Descriptor> from_;
   std::function<void()> on_end_;
+  From kind_;
   std::size_t rooms_ = 1;  // pieces of room for the next read: more as long as all are filled
   bool waits_for_room_ = false;
   bool ended_ = false;
@@ -48,7 +53,10 @@ class Sink {
   virtual ~Sink() = default;
   virtual IoResult write(std::span<const iovec> buffers) = 0;
   virtual void async_wait_writable(WaitHandler handler) = 0;
+  // All is written.
   virtual void finish() = 0;
+  // Not all will be.
+  virtual void abandon() { finish(); }
 };
 
 class DescriptorSink : public Sink {

@@ -1,0 +1,141 @@
+#include "common/io/forwarder.h"
+
+#include <algorithm>
+#include <asio/post.hpp>
+#include <utility>
+
+namespace mcdtp {
+std::string sentence_of(ResetReason reason) {
+  switch (reason) {
+    case ResetReason::kGivenUp: return "Connection reset by peer";
+    case ResetReason::kProhibited: return "administratively prohibited";
+    case ResetReason::kRefused: return "Connection refused";
+    case ResetReason::kUnreachable: return "No route to host";
+    case ResetReason::kUnknownName: return "Name or service not known";
+    case ResetReason::kTooMany: return "resource shortage";
+  }
+  return "unknown";
+}
+
+bool Forwarder::carry(std::shared_ptr<Descriptor> socket, const Target& target, Bytes early, Hooks hooks) {
+  if (!may_accept()) {
+    socket->close();
+    return false;
+  }
+  const StreamId stream = driver_.streams().open(format_target(target));
+  const bool waits = hooks.on_reached != nullptr;
+  Entry& entry = entries_[stream];
+  entry.hooks = std::move(hooks);
+  entry.connection = std::make_unique<Connection>(driver_, stream, std::move(socket),
+                                                  [this, stream] { erase_later(stream); });
+  write_stream(driver_.streams(), stream, early);
+  entry.connection->start_reading();
+  if (!waits) entry.connection->start_writing();
+  driver_.kick();
+  return true;
+}
+
+Forwarder::Entry& Forwarder::dialing(StreamId stream, Hooks hooks) {
+  Entry& entry = entries_[stream];
+  entry.hooks = std::move(hooks);
+  entry.reached = true;
+  entry.dialer = std::make_unique<Dialer>(driver_.io(), names_, [this, stream](Dialer::Outcome outcome) {
+    on_outcome(stream, std::move(outcome));
+  });
+  return entry;
+}
+
+void Forwarder::dial(StreamId stream, const ToTcp& to, int family, Hooks hooks) {
+  dialing(stream, std::move(hooks)).dialer->start(to, family);
+}
+
+void Forwarder::dial(StreamId stream, const ToUnix& to, Hooks hooks) {
+  dialing(stream, std::move(hooks)).dialer->start(to);
+}
+
+void Forwarder::on_outcome(StreamId stream, Dialer::Outcome outcome) {
+  Entry& entry = entries_.at(stream);
+  if (outcome.socket) return connect(stream, std::move(outcome.socket));
+  const bool answered = entry.hooks.on_failed && entry.hooks.on_failed(outcome);
+  if (!answered) driver_.streams().reset(stream, outcome.reason);
+  driver_.streams().release(stream);
+  driver_.kick();
+  erase_later(stream);
+}
+
+void Forwarder::connect(StreamId stream, std::shared_ptr<Descriptor> socket) {
+  Entry& entry = entries_.at(stream);
+  entry.dialer.reset();
+  driver_.streams().reached(stream);
+  if (entry.hooks.on_reached) entry.hooks.on_reached();
+  entry.connection = std::make_unique<Connection>(driver_, stream, std::move(socket),
+                                                  [this, stream] { erase_later(stream); });
+  entry.connection->start_reading();
+  entry.connection->start_writing();
+  driver_.kick();
+}
+
+// An opener that gives up while we connect is not waited for.
+void Forwarder::while_dialing(StreamId stream) {
+  if (!driver_.streams().was_reset(stream)) return;
+  entries_.at(stream).dialer.reset();
+  driver_.streams().release(stream);
+  erase_later(stream);
+}
+
+bool Forwarder::on_news(const StreamNews& news) {
+  const auto found = entries_.find(news.stream);
+  if (found == entries_.end()) return false;
+  Entry& entry = found->second;
+  if (!entry.connection) {
+    while_dialing(news.stream);
+  } else if (entry.reached || !on_opener_news(entry, news)) {
+    entry.connection->on_news(news.kind);
+  }
+  return true;
+}
+
+// True: that is all there is to it.
+bool Forwarder::on_opener_news(Entry& entry, const StreamNews& news) {
+  if (news.kind == StreamNews::Kind::kReached) {
+    entry.reached = true;
+    if (entry.hooks.on_reached) {
+      entry.hooks.on_reached();
+      entry.connection->start_writing();
+    }
+    return true;
+  }
+  if (!driver_.streams().was_reset(news.stream)) return false;
+  const ResetReason reason = driver_.streams().reset_reason(news.stream);
+  entry.reached = true;
+  // It was reached, and then reset: OPENED may come late.
+  if (reason == ResetReason::kGivenUp) {
+    entry.connection->abort();
+    return true;
+  }
+  if (entry.hooks.on_failed) entry.hooks.on_failed({nullptr, reason, sentence_of(reason)});
+  // As ssh: one that could not be made is closed, not reset.
+  entry.connection->close();
+  return true;
+}
+
+// Its own calls may still be running.
+void Forwarder::erase_later(StreamId stream) {
+  asio::post(driver_.io(), [this, stream, alive = std::weak_ptr(alive_)] {
+    if (alive.expired() || entries_.erase(stream) == 0) return;
+    if (entries_.empty() && on_empty_) on_empty_();
+  });
+}
+
+void write_stream(Streams& streams, StreamId stream, Bytes bytes) {
+  while (!bytes.empty()) {
+    const MutableBytes room = streams.write_room(stream);
+    if (room.empty()) return streams.reset(stream);
+    const std::size_t size = std::min(room.size(), bytes.size());
+    std::copy_n(bytes.begin(), size, room.begin());
+    streams.wrote(stream, size);
+    bytes = bytes.subspan(size);
+  }
+}
+
+}  // namespace mcdtp

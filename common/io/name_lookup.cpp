@@ -1,0 +1,105 @@
+#include "common/io/name_lookup.h"
+
+#include <pthread.h>
+
+#include <asio/executor_work_guard.hpp>
+#include <asio/post.hpp>
+#include <csignal>
+#include <deque>
+#include <mutex>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+
+namespace mcdtp {
+namespace {
+
+// Signals are the main thread's: a new one inherits the mask.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+};
+
+struct Question {
+  std::string host;
+  std::uint16_t port;
+  int family;
+  NameLookup::Handler handler;
+};
+
+std::vector<Endpoint> answer(const Question& question) {
+  try {
+    return resolve(question.host, question.port, question.family);
+  } catch (const std::runtime_error&) {
+    return {};
+  }
+}
+
+}  // namespace
+
+// Shared with the threads, which may outlive us: then nobody hears them.
+struct NameLookup::Shared {
+  std::mutex mutex;
+  asio::io_context* io = nullptr;  // none: it is over
+  std::deque<Question> waiting;
+  std::size_t threads = 0;
+
+  // A thread's life: questions until there are none.
+  static void run(const std::shared_ptr<Shared>& shared) {
+    for (;;) {
+      Question question;
+      {
+        const std::lock_guard lock(shared->mutex);
+        if (shared->io == nullptr || shared->waiting.empty()) {
+          --shared->threads;
+          return;
+        }
+        question = std::move(shared->waiting.front());
+        shared->waiting.pop_front();
+      }
+      std::vector<Endpoint> found = answer(question);
+      const std::lock_guard lock(shared->mutex);
+      if (shared->io == nullptr) continue;
+      asio::post(*shared->io, [handler = std::move(question.handler), found = std::move(found)]() mutable {
+        handler(std::move(found));
+      });
+    }
+  }
+};
+
+NameLookup::NameLookup(asio::io_context& io) : shared_(std::make_shared<Shared>()) { shared_->io = &io; }
+
+NameLookup::~NameLookup() {
+  const std::lock_guard lock(shared_->mutex);
+  shared_->io = nullptr;
+  shared_->waiting.clear();
+}
+
+void NameLookup::start(const std::string& host, std::uint16_t port, int family, Handler handler) {
+  const std::lock_guard lock(shared_->mutex);
+  shared_->waiting.push_back({host, port, family, std::move(handler)});
+  if (shared_->threads == kMostThreads) return;
+  const SignalsBlocked blocked;
+  try {
+    std::thread([shared = shared_] { Shared::run(shared); }).detach();
+    ++shared_->threads;
+  } catch (const std::system_error&) {
+    // No thread to be had: one that runs takes it; where none does, it does not resolve.
+    if (shared_->threads > 0) return;
+    Question question = std::move(shared_->waiting.back());
+    shared_->waiting.pop_back();
+    asio::post(*shared_->io, [ask = std::move(question.handler)] { ask({}); });
+  }
+}
+
+}  // namespace mcdtp

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <asio/io_context.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/io/endpoint.h"
+
+namespace mcdtp {
+
+// Looks names up without holding up the event loop: on threads of their own, for a name server that does not answer
+// costs its own askers seconds, and nobody else.
+class NameLookup {
+ public:
+  static constexpr std::size_t kMostThreads = 16;
+
+  // Empty: the name does not resolve.
+  using Handler = std::function<void(std::vector<Endpoint>)>;
+
+  // REQUIRES: the io_context outlives this object.
+  explicit NameLookup(asio::io_context& io);
+  NameLookup(const NameLookup&) = delete;
+  NameLookup& operator=(const NameLookup&) = delete;
+  // Handlers not called by now never are.
+  ~NameLookup();
+
+  // `host`: a name, or an address in digits. The handler runs from io_context::run(). `family` as for resolve().
+  void start(const std::string& host, std::uint16_t port, int family, Handler handler);
+
+ private:
+  struct Shared;
+  std::shared_ptr<Shared> shared_;
+};
+
+}  // namespace mcdtp

@@ -1,0 +1,30 @@
+#include "common/io/session_config.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "common/io/system.h"
+
+namespace mcdtp {
+
+SessionConfig make_session_config(Role role, const SendingOptions& options, std::size_t channels,
+                                  std::size_t used) {
+  SessionConfig config;
+  config.role = role;
+  config.channels = channels;
+  config.memory = options.memory;
+  // Told a rate, channels of their own control send it together.
+  const std::uint64_t shares = options.coupling == Coupling::kNone ? std::max<std::size_t>(1, used) : 1;
+  std::optional<std::uint64_t> rate = options.rate;
+  if (rate) rate = std::max<std::uint64_t>(1, *rate / shares);
+  config.congestion = [name = options.congestion, rate, pacing = *find_pacing(options.pacing)] {
+    return make_congestion(name, rate, pacing, random_number());
+  };
+  config.coupling = options.coupling;
+  config.max_datagram = options.max_datagram;
+  if (!config.congestion())
+    throw std::runtime_error("--cc " + options.congestion + ": no such congestion control");
+  return config;
+}
+
+}  // namespace mcdtp
