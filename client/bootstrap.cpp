@@ -57,6 +57,7 @@ ExecRequest exec_request(const Options& options, const std::optional<SshConfig>&
   request.server_command = options.server_path.value_or("");
   request.subsystem = options.subsystem;
   request.command = options.command;
+  request.no_command = options.no_command;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text = *variable;
     const auto equals = text.find('=');
@@ -68,18 +69,20 @@ ExecRequest exec_request(const Options& options, const std::optional<SshConfig>&
 }
 
 std::optional<std::string> only_for_ssh(const SshConfig& config) {
-  const bool forwards = !config.lines("localforward").empty() || !config.lines("remoteforward").empty() ||
-                        !config.lines("dynamicforward").empty();
-  if (forwards && !config.is_on("clearallforwardings")) return "the configuration forwards ports";
   if (config.text("requesttty") == "true" || config.text("requesttty") == "force")
     return "it wants a terminal";
   if (config.is_on("tunnel")) return "it wants a tunnel";
   const std::string kind = config.text("sessiontype");
-  if (!kind.empty() && kind != "default") return "its SessionType is " + kind;
-  for (const char* keyword : {"stdinnull", "forkafterauthentication", "remotecommand"}) {
-    if (config.is_on(keyword)) return std::string("it sets ") + keyword;
-  }
+  if (kind == "subsystem") return "its SessionType is " + kind;
+  if (config.is_on("forkafterauthentication")) return "it goes to the background";
+  if (config.is_on("remotecommand")) return "it sets remotecommand";
   return std::nullopt;
+}
+
+void apply_configuration(Options& options, const SshConfig& config) {
+  options.no_command = options.no_command || config.text("sessiontype") == "none";
+  options.background = options.background || config.is_on("forkafterauthentication");
+  options.no_stdin = options.no_stdin || options.background || config.is_on("stdinnull");
 }
 
 namespace {

@@ -27,8 +27,12 @@ struct Login {
 // SendEnv decides which variables ride along.
 ExecRequest exec_request(const Options& options, const std::optional<SshConfig>& config);
 
-// What the configuration asks for that only the real ssh can do (forwards, a terminal, no command at all), in
-// words for -v; unset: nothing.
+// What the configuration files ask for beyond the command line: no command, no stdin, the background. (What the
+// command line says of these does not reach the ssh that is asked, unless it says no.)
+void apply_configuration(Options& options, const SshConfig& config);
+
+// What the configuration asks for that only the real ssh can do (a terminal, a command of its own), in words for -v;
+// unset: nothing.
 std::optional<std::string> only_for_ssh(const SshConfig& config);
 
 // How long after the log-in a greeting may take, at least.

@@ -50,19 +50,29 @@ mcdtp::Libssh2Choice choose_backend(const mcdtp::Options& options) {
   return choice;
 }
 
-int log_in_and_run(const mcdtp::Options& options, mcdtp::TransferLog& log) {
+int log_in_and_run(mcdtp::Options options, mcdtp::TransferLog& log) {
   const mcdtp::Libssh2Choice choice = choose_backend(options);
   if (choice.config && !options.shim_wanted && mcdtp::serves_git_alone(choice.config->host_name()))
     become_ssh(options, "it serves git alone");
   if (!choice.has_ssh) say("there is no ssh here: its configuration was not read");
+  if (choice.config) apply_configuration(options, *choice.config);
+  if (options.terminal_if_stdin_is_one && !options.no_command && isatty(STDIN_FILENO))
+    become_ssh(options, "it wants a terminal");
   const auto reason = choice.config ? mcdtp::only_for_ssh(*choice.config) : std::nullopt;
-  const auto exec_line = mcdtp::build_exec_line(mcdtp::exec_request(options, choice.config));
-  // No exec line: the command is too long for one.
-  if (reason || !exec_line) become_ssh(options, reason.value_or("the command is too long"));
+  if (reason) become_ssh(options, *reason);
+  const auto plan = mcdtp::plan_forwards(options, choice.config);
+  if (!plan) become_ssh(options, "it knows what to forward");
+  mcdtp::ExecRequest request = mcdtp::exec_request(options, choice.config);
+  request.remote_forwards = plan->remote_forwards();
+  request.needs_server = options.no_command || plan->forwards_anything();
+  const auto exec_line = mcdtp::build_exec_line(request);
+  if (!exec_line) become_ssh(options, "the command is too long");
   const auto login = mcdtp::log_in(options, choice, *exec_line);
   switch (login->result) {
-    case GreetingFinder::Result::kGreeting: return mcdtp::run_session(options, *login, log);
+    case GreetingFinder::Result::kGreeting: return mcdtp::run_session(options, *plan, *login, log);
     case GreetingFinder::Result::kPlain:
+      // An older server, which knows of no forwards: it has begun the command, and HUPs it.
+      if (request.needs_server) return without_greeting(options, *login);
       if (!options.quiet) say("no mcdtp-server on " + options.host + ": going on over plain ssh");
       return mcdtp::run_plain_session(*login, !options.no_stdin);
     default: return without_greeting(options, *login);
@@ -83,7 +93,6 @@ int run(int argc, char** argv) {
     case mcdtp::Action::kHandOver: become_ssh(options, options.message);
     case mcdtp::Action::kRun: break;
   }
-  if (options.terminal_if_stdin_is_one && isatty(STDIN_FILENO)) become_ssh(options, "it wants a terminal");
   mcdtp::TransferLog log(options.log_path, options.full_log_path);
   return log_in_and_run(options, log);
 }

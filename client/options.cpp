@@ -129,14 +129,18 @@ void Parser::finish() {
   options_.user = settings_.user;
   options_.port = settings_.port ? parse_port(*settings_.port) : std::nullopt;
   options_.subsystem = settings_.session_type == SessionType::kSubsystem;
+  options_.no_command = settings_.session_type == SessionType::kNone;
   options_.no_stdin = settings_.stdin_null.value_or(false);
+  options_.background = settings_.fork_after_authentication.value_or(false);
+  options_.forwards = settings_.forwards && settings_.clear_all_forwardings != true;
+  options_.stdio_forward = settings_.stdio_forward;
   options_.batch = settings_.batch_mode.value_or(false);
   options_.address_family = settings_.address_family.value_or(AddressFamily::kAny);
   const int level = settings_.log_level.value_or(kLogInfo);
   options_.quiet = level <= kLogError;
   options_.verbose = std::max(0, level - kLogVerbose);
-  options_.terminal_if_stdin_is_one =
-      !options_.command && !options_.no_stdin && settings_.request_tty != RequestTty::kNo;
+  options_.terminal_if_stdin_is_one = !options_.command && !options_.no_command && !options_.no_stdin &&
+                                      settings_.request_tty != RequestTty::kNo;
   judge();
 }
 
@@ -155,6 +159,8 @@ void Parser::judge() {
   if (decided()) return;
   auto reason = reason_for_real_ssh(settings_);
   if (!reason && options_.subsystem && !options_.command) reason = "-s without a subsystem";
+  if (!reason && options_.background && !options_.command && !options_.no_command)
+    reason = "-f without a command";
   if (!reason && !has_destination_) return refuse("no host given (mcdtp-shim --help says how)");
   reason ? hand_over(std::move(*reason)) : prefer();
 }
@@ -192,7 +198,8 @@ Options parse_options(std::span<const std::string> words, const Preferences& pre
 std::string help_text() {
   return R"(Usage: mcdtp-shim [options] [user@]host [command]
 
-Logs in with ssh and carries the command's input and output over several UDP channels.
+Logs in with ssh and carries the command's input and output, and forwarded ports (-L, -R,
+-D, -W), over several UDP channels.
 Takes the options of ssh, and these:
   -c N                   number of channels, 1 to 64 (default 4); not a number: ssh's cipher
   --port-range LOW-HIGH  the server's ports (default 60000-61000)

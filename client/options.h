@@ -28,15 +28,19 @@ struct Options {
   Action action = Action::kRun;
   std::string message;  // kUsageError: the sentence. kHandOver: what only the real ssh can do, for -v
 
-  std::string host;                    // as given, without user, port and scheme; never starts with "-"
-  std::optional<std::string> user;     // unset: ssh's configuration decides
-  std::optional<std::uint16_t> port;   // unset too where a service's name is given: only ssh knows it
-  std::optional<std::string> command;  // the words joined by one space; unset: a login shell
-  bool subsystem = false;              // -s: `command` is a subsystem's name
-  bool quiet = false;                  // -q, and LogLevel ERROR and below
-  int verbose = 0;                     // how many -v, 0 to 3
-  bool no_stdin = false;               // -n
-  bool batch = false;                  // BatchMode: nothing may prompt
+  std::string host;                          // as given, without user, port and scheme; never starts with "-"
+  std::optional<std::string> user;           // unset: ssh's configuration decides
+  std::optional<std::uint16_t> port;         // unset too where a service's name is given: only ssh knows it
+  std::optional<std::string> command;        // the words joined by one space; unset: a login shell
+  bool subsystem = false;                    // -s: `command` is a subsystem's name
+  bool quiet = false;                        // -q, and LogLevel ERROR and below
+  int verbose = 0;                           // how many -v, 0 to 3
+  bool no_command = false;                   // -N, -W, SessionType none: `command` counts for nothing
+  bool no_stdin = false;                     // -n, -f
+  bool background = false;                   // -f
+  bool forwards = false;                     // -L, -R or -D, or as -o lines; ssh says what they come to
+  std::optional<std::string> stdio_forward;  // -W: where stdin and stdout go
+  bool batch = false;                        // BatchMode: nothing may prompt
   AddressFamily address_family = AddressFamily::kAny;
   // Where stdin is a terminal this run needs one on the far side (no command, no -T): then hand over.
   bool terminal_if_stdin_is_one = false;

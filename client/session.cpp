@@ -7,8 +7,11 @@
 #include <csignal>
 #include <cstring>
 
+#include "client/forwarding.h"
 #include "client/say.h"
+#include "common/io/descriptor_limit.h"
 #include "common/io/pump.h"
+#include "common/io/session_config.h"
 #include "common/io/system.h"
 #include "common/io/tcp_link.h"
 
@@ -25,12 +28,13 @@ std::vector<Endpoint> with_port(const std::vector<Endpoint>& addresses, std::uin
 
 class ClientSession {
  public:
-  ClientSession(const Options& options, Login& login, TransferLog& log);
+  ClientSession(const Options& options, const ForwardPlan& plan, Login& login, TransferLog& log);
   int run();
 
  private:
   SessionConfig session_config(const Greeting& greeting) const;
   void add_channels(const Greeting& greeting, const std::vector<Endpoint>& addresses);
+  void start_forwarding();
   void start_pumps();
   void await_signals();
   void log_soon();
@@ -39,6 +43,7 @@ class ClientSession {
   void on_link_end(ChannelId id);
   void on_stream_news(const StreamNews& news);
   void on_output_end(WritePump::End end);
+  void on_stdio_failure();
   void on_ssh_end();
   void end_if_done();
   void fail(const std::string& sentence);
@@ -47,6 +52,7 @@ class ClientSession {
   void tell(const std::string& line) const;
 
   const Options& options_;
+  const ForwardPlan& plan_;
   TransferLog& log_;
   asio::io_context io_;
   asio::steady_timer log_timer_{io_};
@@ -54,23 +60,33 @@ class ClientSession {
   SessionKeys keys_;
   Driver driver_;
   std::unique_ptr<TcpConnector> connector_;
+  Forwarding forwarding_;
+  StreamId stdio_ = kStdio;  // what stdin and stdout are: the command's, or the connection of -W
   std::unique_ptr<ReadPump> stdin_;
   std::unique_ptr<WritePump> stdout_;
   std::unique_ptr<WritePump> stderr_;
   std::optional<ChannelId> link_;  // the direct TCP connection, once it has proved itself
   std::optional<int> command_status_;
+  bool stdin_ended_ = false;
   bool output_lost_ = false;
+  bool ended_ = false;
   int status_ = kFailed;
 };
 
-ClientSession::ClientSession(const Options& options, Login& login, TransferLog& log)
+ClientSession::ClientSession(const Options& options, const ForwardPlan& plan, Login& login, TransferLog& log)
     : options_(options),
+      plan_(plan),
       log_(log),
       keys_(login.finder.greeting()->secret, login.finder.greeting()->cipher),
       driver_(io_, session_config(*login.finder.greeting()), keys_,
               {[this](const SessionEvent& event) { on_event(event); },
                [this](const StreamNews& news) { on_stream_news(news); }, [this] { on_ssh_end(); },
-               [this](ChannelId id) { on_link_end(id); }}) {
+               [this](ChannelId id) { on_link_end(id); }}),
+      forwarding_(driver_, plan,
+                  {[] {}, [this] { end(kFailed); }, [this] { end_if_done(); },
+                   [this](const std::string& line) {
+                     if (!options_.quiet) write_stderr_all(line + "\n");
+                   }}) {
   const Greeting& greeting = *login.finder.greeting();
   const auto addresses = login.addresses->candidates({greeting.address, login.peer_address});
   for (const Endpoint& address : addresses) tell("trying UDP and TCP at " + address.address_text());
@@ -82,6 +98,7 @@ ClientSession::ClientSession(const Options& options, Login& login, TransferLog& 
   connector_ = std::make_unique<TcpConnector>(
       driver_, greeting.tcp_port ? with_port(addresses, tcp_port) : std::vector<Endpoint>{});
   connector_->start();
+  start_forwarding();
   start_pumps();
   await_signals();
   log_.start(now(), options_.host);
@@ -89,21 +106,10 @@ ClientSession::ClientSession(const Options& options, Login& login, TransferLog& 
 }
 
 SessionConfig ClientSession::session_config(const Greeting& greeting) const {
-  SessionConfig config;
-  config.role = Role::kClient;
-  config.channels = options_.channels;
-  config.memory = options_.memory_bytes;
-  // Told a rate, channels of their own control send it together.
-  const std::size_t count = std::min<std::size_t>(options_.channels, greeting.udp_ports.size());
-  const std::uint64_t shares = options_.coupling == Coupling::kNone ? std::max<std::size_t>(1, count) : 1;
-  std::optional<std::uint64_t> rate = options_.rate_bits_per_second;
-  if (rate) rate = std::max<std::uint64_t>(1, *rate / shares);
-  config.congestion = [name = options_.congestion, rate, pacing = *find_pacing(options_.pacing)] {
-    return make_congestion(name, rate, pacing, random_number());
-  };
-  config.coupling = options_.coupling;
-  config.max_datagram = options_.max_datagram;
-  return config;
+  const SendingOptions sending{options_.congestion, options_.pacing,       options_.rate_bits_per_second,
+                               options_.coupling,   options_.max_datagram, options_.memory_bytes};
+  return make_session_config(Role::kClient, sending, options_.channels,
+                             std::min<std::size_t>(options_.channels, greeting.udp_ports.size()));
 }
 
 void ClientSession::add_channels(const Greeting& greeting, const std::vector<Endpoint>& addresses) {
@@ -123,25 +129,37 @@ void ClientSession::add_channels(const Greeting& greeting, const std::vector<End
   }
 }
 
+// Nothing is started after this that needs the limit as it was.
+void ClientSession::start_forwarding() {
+  if (plan_.forwards_anything()) raise_descriptor_limit();
+  if (plan_.stdio) stdio_ = driver_.streams().open(format_target(connect_target(*plan_.stdio)));
+  asio::post(io_, [this] { forwarding_.start(); });
+}
+
 void ClientSession::start_pumps() {
   stdout_ = std::make_unique<WritePump>(
-      driver_, kStdio, std::make_unique<DescriptorSink>(Descriptor::borrow(io_, STDOUT_FILENO)),
+      driver_, stdio_, std::make_unique<DescriptorSink>(Descriptor::borrow(io_, STDOUT_FILENO)),
       [this](WritePump::End end) { on_output_end(end); });
   // Lost words on stderr change nothing, as with ssh.
   stderr_ = std::make_unique<WritePump>(driver_, kStderr, std::make_unique<StderrSink>(io_),
                                         [this](WritePump::End) { end_if_done(); });
-  if (options_.no_stdin) {
-    driver_.streams().finish(kStdio);
+  if (options_.no_command) driver_.streams().finish(kStdio);
+  if (options_.no_stdin || (options_.no_command && !plan_.stdio)) {
+    driver_.streams().finish(stdio_);
+    stdin_ended_ = true;
     return driver_.kick();
   }
-  stdin_ = std::make_unique<ReadPump>(driver_, kStdio, Descriptor::borrow(io_, STDIN_FILENO), [] {});
+  stdin_ = std::make_unique<ReadPump>(driver_, stdio_, Descriptor::borrow(io_, STDIN_FILENO), [this] {
+    stdin_ended_ = true;
+    end_if_done();
+  });
   stdin_->start();
 }
 
-// Silently, as ssh: the SSH channel goes down with us, and that ends the far side.
+// Silently, and with ssh's status: the SSH channel goes down with us, and that ends the far side.
 void ClientSession::await_signals() {
   signals_.async_wait([this](std::error_code error, int) {
-    if (!error) end(kFailed);
+    if (!error) end(options_.no_command ? 0 : kFailed);
   });
 }
 
@@ -155,16 +173,11 @@ void ClientSession::log_soon() {
 }
 
 void ClientSession::on_stream_news(const StreamNews& news) {
-  if (news.kind == StreamNews::Kind::kOpened) {
-    // Nothing was asked for: a hostile server must not reach what we can reach.
-    driver_.streams().stop(news.stream);
-    driver_.streams().reset(news.stream);
-    driver_.streams().release(news.stream);
-  }
-  if (news.kind == StreamNews::Kind::kReadable && news.stream == kStdio) stdout_->on_readable();
+  if (forwarding_.on_news(news)) return;
+  if (news.kind == StreamNews::Kind::kReadable && news.stream == stdio_) stdout_->on_readable();
   if (news.kind == StreamNews::Kind::kReadable && news.stream == kStderr) stderr_->on_readable();
-  if (stdin_ && news.stream == kStdio && news.kind == StreamNews::Kind::kWritable) stdin_->on_writable();
-  if (stdin_ && news.stream == kStdio && news.kind == StreamNews::Kind::kStopped) stdin_->on_stopped();
+  if (stdin_ && news.stream == stdio_ && news.kind == StreamNews::Kind::kWritable) stdin_->on_writable();
+  if (stdin_ && news.stream == stdio_ && news.kind == StreamNews::Kind::kStopped) stdin_->on_stopped();
 }
 
 void ClientSession::on_event(const SessionEvent& event) {
@@ -218,17 +231,30 @@ void ClientSession::on_output_end(WritePump::End end) {
     say(std::string("write standard output: ") + std::strerror(end.error));
     output_lost_ = true;
   }
+  if (plan_.stdio && !end.whole && driver_.streams().was_reset(stdio_)) return on_stdio_failure();
   end_if_done();
 }
 
-// All is over once the command's status is in and its output is out.
+void ClientSession::on_stdio_failure() {
+  const ResetReason reason = driver_.streams().reset_reason(stdio_);
+  if (reason != ResetReason::kGivenUp && !options_.quiet) {
+    write_stderr_all("channel 0: " + open_failure({nullptr, reason, sentence_of(reason)}) + "\n");
+    write_stderr_all("stdio forwarding failed\n");
+  }
+  this->end(kFailed);
+}
+
+// All is over once the command's status is in and its output is out, and no forwarded connection is left, as with ssh.
+// Without a command only -W has an end of its own: the connection's.
 void ClientSession::end_if_done() {
-  if (!command_status_ || !stdout_->ended() || !stderr_->ended()) return;
-  end(output_lost_ ? kFailed : *command_status_);
+  if (ended_ || !stdout_->ended() || !stderr_->ended() || !forwarding_.is_idle()) return;
+  if (plan_.stdio && stdin_ended_) command_status_ = 0;
+  if (command_status_) end(output_lost_ ? kFailed : *command_status_);
 }
 
 void ClientSession::on_ssh_end() {
-  fail("the connection to " + options_.host + " ended before the command did");
+  fail("the connection to " + options_.host + " ended" +
+       (options_.no_command ? "" : " before the command did"));
 }
 
 void ClientSession::fail(const std::string& sentence) {
@@ -237,6 +263,7 @@ void ClientSession::fail(const std::string& sentence) {
 }
 
 void ClientSession::end(int status) {
+  if (std::exchange(ended_, true)) return;
   status_ = status;
   tell_statistics();
   log_.finish(now(), driver_.session(), status);
@@ -267,8 +294,8 @@ void ClientSession::tell(const std::string& line) const {
 
 }  // namespace
 
-int run_session(const Options& options, Login& login, TransferLog& log) {
-  return ClientSession(options, login, log).run();
+int run_session(const Options& options, const ForwardPlan& plan, Login& login, TransferLog& log) {
+  return ClientSession(options, plan, login, log).run();
 }
 
 }  // namespace mcdtp

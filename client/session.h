@@ -1,13 +1,14 @@
 #pragma once
 
 #include "client/bootstrap.h"
+#include "client/forward_plan.h"
 #include "client/transfer_log.h"
 
 namespace mcdtp {
 
-// Runs the session that a greeting has opened: stdin up, stdout and stderr down, until the command's status is in
-// and all its output is written. Returns the exit status: the command's, or 255 with one sentence on stderr.
+// Runs the session that a greeting has opened: stdin up, stdout and stderr down, and forwarded ports, until the
+// command's status is in and all its output is written. Returns the exit status: the command's, or 255 with one sentence on stderr.
 // REQUIRES: login.finder.greeting().
-int run_session(const Options& options, Login& login, TransferLog& log);
+int run_session(const Options& options, const ForwardPlan& plan, Login& login, TransferLog& log);
 
 }  // namespace mcdtp

@@ -117,7 +117,8 @@ constexpr std::array kRules = {
 // A line that, first in the bootstrap ssh, would keep our server from its stdin or from running at all.
 bool starves_bootstrap(const Keyword& keyword) {
   const auto& value = keyword.values[0];
-  if (keyword.name == "stdinnull") return by_name(value, kFlags) == true;
+  if (keyword.name == "stdinnull" || keyword.name == "forkafterauthentication")
+    return by_name(value, kFlags) == true;
   if (keyword.name != "sessiontype") return false;
   return by_name(value, kSessions).value_or(SessionType::kDefault) != SessionType::kDefault;
 }
@@ -146,6 +147,12 @@ void ask_for_subsystem(SshSettings& settings) {
     leave_to_ssh(settings, "-s beside another SessionType");
 }
 
+void ask_for_no_command(SshSettings& settings) {
+  set_first(settings.session_type, std::optional(SessionType::kNone));
+  if (settings.session_type != SessionType::kNone) leave_to_ssh(settings, "-N beside another SessionType");
+  settings.request_tty = RequestTty::kNo;
+}
+
 // Letters without a value.
 void apply_flag(SshSettings& settings, char letter) {
   switch (letter) {
@@ -156,7 +163,8 @@ void apply_flag(SshSettings& settings, char letter) {
     case 'X':
     case 'Y': settings.forward_x11 = true; break;
     case 'x': settings.forward_x11 = false; break;
-    case 'f': settings.fork_after_authentication = true; break;
+    case 'f': settings.fork_after_authentication = settings.stdin_null = true; break;
+    case 'N': ask_for_no_command(settings); break;
     case 'n': settings.stdin_null = true; break;
     case 'q': settings.log_level = kLogQuiet; break;
     case 's': ask_for_subsystem(settings); break;
@@ -165,12 +173,19 @@ void apply_flag(SshSettings& settings, char letter) {
     case 'v': raise_log_level(settings); break;
     case 'G':
     case 'M':
-    case 'N':
     case 'V': leave_to_ssh(settings, std::string("-") + letter); break;
     default: break;  // the bootstrap ssh's affair
   }
 }
 
+void ask_for_stdio_forward(SshSettings& settings, const std::string& value) {
+  if (settings.stdio_forward || value.empty()) leave_to_ssh(settings, "-W twice, or without a target");
+  settings.stdio_forward = value;
+  settings.session_type = SessionType::kNone;
+  settings.request_tty = RequestTty::kNo;
+}
+
+// False: the bootstrap ssh must not have it.
 bool apply_value(SshSettings& settings, char letter, const std::string& value) {
   switch (letter) {
     case 'D':
@@ -178,8 +193,8 @@ bool apply_value(SshSettings& settings, char letter, const std::string& value) {
     case 'R': settings.forwards = true; break;
     case 'O':
     case 'Q':
-    case 'W':
     case 'w': leave_to_ssh(settings, std::string("-") + letter); break;
+    case 'W': ask_for_stdio_forward(settings, value); return false;
     case 'l': set_first(settings.user, std::optional(value)); break;
     case 'p': set_first(settings.port, std::optional(value)); break;
     case 'o': return apply_line(settings, value);
@@ -195,7 +210,7 @@ bool apply_ssh_option(const SshOption& option, SshSettings& settings) {
   if (unknown || option.value_missing) leave_to_ssh(settings, std::string("-") + option.letter);
   if (option.value) return apply_value(settings, option.letter, *option.value);
   apply_flag(settings, option.letter);
-  return option.letter != 'n' && option.letter != 's';
+  return std::string_view("fnNs").find(option.letter) == std::string_view::npos;
 }
 
 std::optional<std::string> reason_for_real_ssh(const SshSettings& settings) {
@@ -203,13 +218,11 @@ std::optional<std::string> reason_for_real_ssh(const SshSettings& settings) {
   const bool terminal =
       settings.request_tty == RequestTty::kYes || settings.request_tty == RequestTty::kForce;
   if (terminal) return "a terminal is asked for";
-  if (settings.session_type == SessionType::kNone) return "SessionType none";
   if (settings.fork_after_authentication == true) return "going to the background";
   if (settings.control_master == true) return "a ControlMaster is asked for";
   if (settings.forward_agent == true) return "agent forwarding";
   if (settings.forward_x11 == true) return "X11 forwarding";
   if (settings.tunnel == true) return "a tunnel device";
-  if (settings.forwards && settings.clear_all_forwardings != true) return "forwarded ports";
   if (settings.remote_command && !same(*settings.remote_command, "none")) return "RemoteCommand";
   return std::nullopt;
 }

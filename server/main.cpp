@@ -25,6 +25,7 @@ int run(int argc, char** argv) {
   if (options.print) return say(*options.print);
   if (options.subsystem && !mcdtp::find_subsystem(*options.command)) return say(mcdtp::no_subsystem_line());
   if (options.protocol == mcdtp::kProtocolVersion) return mcdtp::serve(options);
+  if (options.no_plain) return say(mcdtp::no_subsystem_line());
   // Another version of the client: it gets what it would get without us.
   if (say(mcdtp::plain_line()) != 0) return kFailed;
   std::signal(SIGPIPE, SIG_DFL);

@@ -63,6 +63,7 @@ void add_common(CLI::App& app, ServerOptions& options, Words& environment) {
   app.add_option("--protocol", options.protocol, "Version of the protocol that the client speaks")
       ->check(CLI::Range(0, std::numeric_limits<int>::max()));
   app.add_flag("--subsystem", options.subsystem, "COMMAND is the name of a subsystem");
+  app.add_flag("--no-plain", options.no_plain, "Run nothing for a client of another version");
   app.add_option("--env", environment, "Variable for the command's environment; may be repeated")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
@@ -70,6 +71,12 @@ void add_common(CLI::App& app, ServerOptions& options, Words& environment) {
 
 void add_rest(CLI::App& app, ServerOptions& options, std::string& ports) {
   app.set_version_flag("--version", "mcdtp-server " MCDTP_VERSION);
+  app.add_flag("--no-command", options.no_command, "Run nothing: the client only forwards ports");
+  app.add_option("--remote-forwards", options.remote_forwards,
+                 "Begin the command after so many ports were asked for");
+  app.add_flag_callback(
+      "--no-forwards", [&options] { options.policy.local_forwards = options.policy.remote_forwards = false; },
+      "Refuse to forward ports");
   app.add_option("--channels", options.channels, "UDP channels wished")
       ->check(CLI::Range(1U, unsigned{kMaxDatagramChannels}));
   app.add_option("--port-range", ports, "Ports to listen on, UDP and TCP")->type_name("LOW-HIGH");
@@ -144,6 +151,7 @@ ServerOptions parse_server_options(int argc, const char* const* argv) {
   take_command(words, options);
   if (speaks_our_version(words, options)) parse_all(words, options);
   if (options.subsystem && !options.command) refuse("--subsystem needs its name after --");
+  if (options.no_command && options.command) refuse("--no-command and a command");
   return options;
 }
 

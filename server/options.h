@@ -9,12 +9,13 @@
 #include "common/core/credit.h"
 #include "common/core/greeting.h"
 #include "common/core/types.h"
+#include "server/policy.h"
 
 namespace mcdtp {
 
 // What the client's exec line, or somebody by hand, asks of mcdtp-server: ExecRequest as it arrives.
 struct ServerOptions {
-  // The client's. Where it is not kProtocolVersion, only `subsystem`, `command` and `environment` were read:
+  // The client's. Where it is not kProtocolVersion, only `subsystem`, `no_plain`, `command` and `environment` were read:
   // what is needed to run the command without us.
   int protocol = kProtocolVersion;
   // Wished datagram channels, 1 to kMaxDatagramChannels. The exchange may settle on fewer.
@@ -34,6 +35,14 @@ struct ServerOptions {
   std::optional<std::uint64_t> rate_bps;
   // `command` is the name of a subsystem, and set.
   bool subsystem = false;
+  // Nothing runs but ourselves; `command` is unset.
+  bool no_command = false;
+  // Where the client speaks another version nothing runs at all.
+  bool no_plain = false;
+  // The command begins when the client has asked for so many ports.
+  std::size_t remote_forwards = 0;
+  // --no-forwards: none.
+  Policy policy;
   // Any bytes but NUL, empty too. Unset: a login shell.
   std::optional<std::string> command;
   // Names as a shell can export them.

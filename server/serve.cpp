@@ -10,10 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "common/io/descriptor_limit.h"
 #include "common/io/pump.h"
+#include "common/io/session_config.h"
 #include "common/io/system.h"
 #include "common/io/tcp_link.h"
 #include "server/command.h"
+#include "server/forwarding.h"
 
 namespace mcdtp {
 namespace {
@@ -69,8 +72,9 @@ class Server {
 
  private:
   void greet(Greeting& greeting, const Sockets& sockets, bool listens);
-  SessionConfig session_config(const ServerOptions& options, std::size_t channels) const;
-  void start_command(const ServerOptions& options);
+  void finish_stdio();
+  void on_port_asked_for();
+  void start_command();
   void await_children();
   void await_end_signals();
   void reap();
@@ -78,21 +82,24 @@ class Server {
   void on_stream_news(const StreamNews& news);
   void end(int status);
 
+  const ServerOptions& options_;
   asio::io_context io_;
   asio::signal_set children_{io_, SIGCHLD};
   asio::signal_set end_signals_{io_, SIGTERM, SIGHUP, SIGINT};
   std::unique_ptr<SessionKeys> keys_;
   std::unique_ptr<Driver> driver_;
   std::unique_ptr<TcpAcceptor> acceptor_;
-  std::unique_ptr<Command> command_;
+  std::unique_ptr<ServerForwarding> forwarding_;
+  std::unique_ptr<Command> command_;  // none where the client wants none
   std::unique_ptr<ReadPump> stdout_;
   std::unique_ptr<ReadPump> stderr_;
   std::unique_ptr<WritePump> stdin_;
+  std::size_t ports_asked_for_ = 0;
   bool exit_sent_ = false;
   int status_ = 0;
 };
 
-Server::Server(const ServerOptions& options) {
+Server::Server(const ServerOptions& options) : options_(options) {
   const auto address = login_address();
   const bool greets_address = address && is_greeting_address(address->address_text());
   Sockets sockets = greets_address ? bind_sockets(io_, options, *address) : Sockets{};
@@ -101,11 +108,14 @@ Server::Server(const ServerOptions& options) {
   random_bytes(greeting.secret);
   keys_ = std::make_unique<SessionKeys>(greeting.secret, greeting.cipher);
   const std::size_t channels = sockets.empty() ? options.channels : sockets.size();
+  const SendingOptions sending{options.cc,       options.pacing,       options.rate_bps,
+                               options.coupling, options.max_datagram, options.memory_bytes};
   driver_ = std::make_unique<Driver>(
-      io_, session_config(options, channels), *keys_,
+      io_, make_session_config(Role::kServer, sending, channels, channels), *keys_,
       Driver::Callbacks{[this](const SessionEvent& event) { on_event(event); },
                         [this](const StreamNews& news) { on_stream_news(news); }, [this] { end(0); },
                         [this](ChannelId id) { acceptor_->on_link_end(id); }});
+  forwarding_ = std::make_unique<ServerForwarding>(*driver_, options.policy, [this] { on_port_asked_for(); });
   bool listens = false;
   if (!sockets.empty()) {
     acceptor_ = std::make_unique<TcpAcceptor>(*driver_, sockets.front()->local());
@@ -115,7 +125,21 @@ Server::Server(const ServerOptions& options) {
   greet(greeting, sockets, listens);
   for (ChannelId id = 0; id < sockets.size(); ++id) driver_->add_udp(id, std::move(sockets[id]), {}, false);
   driver_->add_ssh(Descriptor::borrow(io_, STDIN_FILENO), Descriptor::borrow(io_, STDOUT_FILENO), {});
-  start_command(options);
+  await_end_signals();
+  if (options_.no_command) finish_stdio();
+  if (!options_.no_command && options_.remote_forwards == 0) start_command();
+}
+
+// As under ssh the command finds the ports that were asked for before it.
+void Server::on_port_asked_for() {
+  if (++ports_asked_for_ == options_.remote_forwards && !options_.no_command) start_command();
+}
+
+void Server::finish_stdio() {
+  raise_descriptor_limit();
+  driver_->streams().finish(kStdio);
+  driver_->streams().finish(kStderr);
+  driver_->kick();
 }
 
 void Server::greet(Greeting& greeting, const Sockets& sockets, bool listens) {
@@ -126,26 +150,9 @@ void Server::greet(Greeting& greeting, const Sockets& sockets, bool listens) {
   wipe({reinterpret_cast<std::uint8_t*>(line.data()), line.size()});
 }
 
-SessionConfig Server::session_config(const ServerOptions& options, std::size_t channels) const {
-  SessionConfig config;
-  config.role = Role::kServer;
-  config.channels = channels;
-  config.memory = options.memory_bytes;
-  // Told a rate, channels of their own control send it together.
-  const std::uint64_t shares = options.coupling == Coupling::kNone ? channels : 1;
-  std::optional<std::uint64_t> rate = options.rate_bps;
-  if (rate) rate = std::max<std::uint64_t>(1, *rate / shares);
-  config.congestion = [cc = options.cc, rate, pacing = *find_pacing(options.pacing)] {
-    return make_congestion(cc, rate, pacing, random_number());
-  };
-  config.coupling = options.coupling;
-  config.max_datagram = options.max_datagram;
-  if (!config.congestion()) throw std::runtime_error("--cc " + options.cc + ": no such congestion control");
-  return config;
-}
-
-void Server::start_command(const ServerOptions& options) {
-  command_ = std::make_unique<Command>(CommandSpec{options.command, options.subsystem, options.environment});
+void Server::start_command() {
+  command_ =
+      std::make_unique<Command>(CommandSpec{options_.command, options_.subsystem, options_.environment});
   const auto own = [this](OwnedFd& pipe) { return std::make_shared<Descriptor>(io_, pipe.release()); };
   stdin_ = std::make_unique<WritePump>(
       *driver_, kStdio, std::make_unique<DescriptorSink>(own(command_->stdin_pipe())), [](WritePump::End) {});
@@ -153,8 +160,13 @@ void Server::start_command(const ServerOptions& options) {
   stderr_ = std::make_unique<ReadPump>(*driver_, kStderr, own(command_->stderr_pipe()), [] {});
   stdout_->start();
   stderr_->start();
+  // What the client has said while the command waited for ports.
+  stdin_->on_readable();
+  if (driver_->streams().gave_up(kStdio)) stdout_->on_stopped();
+  if (driver_->streams().gave_up(kStderr)) stderr_->on_stopped();
   await_children();
-  await_end_signals();
+  // The command has the limit that it was given.
+  raise_descriptor_limit();
   // It may have ended before the handler was there.
   reap();
 }
@@ -184,13 +196,8 @@ void Server::reap() {
 }
 
 void Server::on_stream_news(const StreamNews& news) {
-  if (news.kind == StreamNews::Kind::kOpened) {
-    // Forwarded connections are not served.
-    driver_->streams().stop(news.stream);
-    driver_->streams().reset(news.stream);
-    driver_->streams().release(news.stream);
-  }
-  if (news.stream == kStdio && news.kind == StreamNews::Kind::kReadable) stdin_->on_readable();
+  if (forwarding_->on_news(news)) return;
+  if (stdin_ && news.stream == kStdio && news.kind == StreamNews::Kind::kReadable) stdin_->on_readable();
   ReadPump* pump = news.stream == kStdio ? stdout_.get() : news.stream == kStderr ? stderr_.get() : nullptr;
   if (pump != nullptr && news.kind == StreamNews::Kind::kWritable) pump->on_writable();
   if (pump != nullptr && news.kind == StreamNews::Kind::kStopped) pump->on_stopped();
@@ -204,7 +211,7 @@ void Server::on_event(const SessionEvent& event) {
 
 void Server::end(int status) {
   status_ = status;
-  command_->hang_up();
+  if (command_) command_->hang_up();
   if (acceptor_) acceptor_->stop();
   driver_->stop();
   io_.stop();

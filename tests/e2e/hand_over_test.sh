@@ -14,26 +14,6 @@ status 0 shim -tt far 'tty; exit 0' </dev/null
 grep -q '^/dev/pts/' "$dir/out" || fail "no terminal"
 status 5 shim -t far 'exit 5' </dev/null
 
-step "forwards: -L with -N, and with a command"
-port=$(sed -n 's/^ *Port //p' "$e2e_config")
-free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
-answers() { bash -c 'read -r -t 5 line <"/dev/tcp/127.0.0.1/$0" && [[ $line == SSH-* ]]' "$1" 2>/dev/null; }
-near=$(free_port)
-shim_in_background -N -L "$near:127.0.0.1:$port" far </dev/null >"$dir/out" 2>"$dir/err" &
-forwarder=$!
-until_true answers "$near"
-same "the program" ssh "$(cat "/proc/$forwarder/comm")"
-kill "$forwarder"
-wait "$forwarder"
-near=$(free_port)
-mkfifo "$dir/stdin"
-shim -L "$near:127.0.0.1:$port" far cat <"$dir/stdin" >"$dir/out" 2>"$dir/err" &
-forwarder=$!
-exec 8>"$dir/stdin"
-until_true answers "$near"
-exec 8>&-
-wait "$forwarder" || fail "status $?"
-
 step "what the configuration asks for"
 configured() { # LINE: ssh itself runs, and -v says why
   cat "$e2e_config" <(echo "  $1") >"$dir/config"
@@ -41,24 +21,13 @@ configured() { # LINE: ssh itself runs, and -v says why
   err_has "^mcdtp-shim: going on as ssh: "
 }
 configured "RequestTTY force"
-configured "StdinNull yes" 'cat; exit 5'
-near=$(free_port)
-cat "$e2e_config" <(echo "  LocalForward $near 127.0.0.1:$port") >"$dir/config"
-bounded "$SHIM" -F "$dir/config" far cat <"$dir/stdin" >"$dir/out" 2>"$dir/err" &
-forwarder=$!
-exec 8>"$dir/stdin"
-until_true answers "$near"
-exec 8>&-
-wait "$forwarder" || fail "status $?"
-status 0 bounded "$SHIM" -v -oClearAllForwardings=yes -F "$dir/config" far true </dev/null
-err_has "^mcdtp-shim: backend"
+configured "Tunnel yes"
+cat "$e2e_config" <(echo "  StdinNull yes") >"$dir/config"
+status 5 bounded "$SHIM" -v -F "$dir/config" far 'cat; exit 5' < <(echo word)
+out_is "" && err_has "^mcdtp-shim: backend"
 cat "$e2e_config" <(echo "  RemoteCommand echo configured") >"$dir/config"
 status 0 bounded "$SHIM" -T -F "$dir/config" far </dev/null
 out_is configured
-
-step "-W"
-bounded "$SHIM" -F "$e2e_config" -W "127.0.0.1:$port" far </dev/null 2>"$dir/err" | head -c 4 >"$dir/out"
-out_is "SSH-"
 
 step "-O without a master"
 real_ssh -O check -oControlPath="$dir/none" far 2>"$dir/wanted"

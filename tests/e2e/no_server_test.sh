@@ -86,6 +86,24 @@ echo "get $dir/bytes $dir/got" >"$dir/batch"
 status 0 bounded sftp -q -b "$dir/batch" -F "$e2e_config" -S "$SHIM" far
 same_file "sftp" "$dir/bytes" "$dir/got"
 
+step "forwards are the real ssh's, and the command runs once"
+port=$(sed -n 's/^ *Port //p' "$e2e_config")
+free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+answers() { bash -c 'read -r -t 5 line <"/dev/tcp/127.0.0.1/$0" && [[ $line == SSH-* ]]' "$1" 2>/dev/null; }
+near=$(free_port)
+shim_in_background -N -L "$near:127.0.0.1:$port" far </dev/null >"$dir/out" 2>"$dir/err" &
+forwarder=$!
+until_true answers "$near"
+same "the program" ssh "$(cat "/proc/$forwarder/comm")"
+kill "$forwarder"
+wait "$forwarder"
+near=$(free_port)
+status 3 shim -L "$near:127.0.0.1:$port" far "echo ran >>$dir/ran; cat; exit 3" < <(until_true answers "$near"; echo word)
+out_is word
+same "runs of the command" ran "$(cat "$dir/ran")"
+bounded "$SHIM" -F "$e2e_config" -W "127.0.0.1:$port" far </dev/null 2>"$dir/err" | head -c 4 >"$dir/out"
+out_is "SSH-"
+
 step "--server names it"
 status 0 shim --server "$MCDTP_BIN/mcdtp-server" -v far 'echo out' </dev/null
 out_is out && err_lacks "plain ssh"

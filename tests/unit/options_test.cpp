@@ -190,6 +190,49 @@ TEST(Options, ParsesAsGetopt) {
   for (const Expected& run : runs) expect_run(run);
 }
 
+// Forwards are ssh's to resolve, and the bootstrap ssh's to drop; -W, -N and -f it must not see.
+TEST(Options, Forwards) {
+  const std::vector<Expected> runs = {
+      {{"-L", "1:h:2", "host", "id"}, "host", "id", {"-L", "1:h:2"}},
+      {{"-R1:h:2", "host", "id"}, "host", "id", {"-R1:h:2"}},
+      {{"-D1", "-g", "host"}, "host", std::nullopt, {"-D1", "-g"}},
+      {{"-T", "-D", "1", "-o", "ConnectTimeout=15", "host", "bash"},
+       "host",
+       "bash",
+       {"-T", "-D", "1", "-o", "ConnectTimeout=15"}},
+      {{"-oLocalForward=1 h:2", "-oRemoteForward 1 h:2", "-oDynamicForward=1", "host", "id"},
+       "host",
+       "id",
+       {"-oLocalForward=1 h:2", "-oRemoteForward 1 h:2", "-oDynamicForward=1"}},
+      {{"-W", "h:22", "-oClearAllForwardings=yes", "host"},
+       "host",
+       std::nullopt,
+       {"-oClearAllForwardings=yes"}},
+      {{"-TNL1:h:2", "host"}, "host", std::nullopt, {"-TL1:h:2"}},
+      {{"-oSessionType=none", "host"}, "host", std::nullopt, {}},
+  };
+  for (const Expected& run : runs) expect_run(run);
+}
+
+std::string forwarding_facts(const Words& words) {
+  const Options got = parse_options(words);
+  return std::string(got.forwards ? "L" : "") + (got.no_command ? "N" : "") + (got.no_stdin ? "n" : "") +
+         (got.background ? "f" : "") + (got.terminal_if_stdin_is_one ? "t" : "") +
+         got.stdio_forward.value_or("");
+}
+
+TEST(Options, ForwardingFacts) {
+  EXPECT_EQ(forwarding_facts({"-L", "1:h:2", "host"}), "Lt");
+  EXPECT_EQ(forwarding_facts({"-L1:h:2", "-oClearAllForwardings=yes", "host", "id"}), "");
+  EXPECT_EQ(forwarding_facts({"-oClearAllForwardings=no", "-oClearAllForwardings=yes", "-D1", "host", "id"}),
+            "L");
+  EXPECT_EQ(forwarding_facts({"-N", "-R1:h:2", "host"}), "LN");
+  EXPECT_EQ(forwarding_facts({"-oSessionType=none", "host"}), "N");
+  EXPECT_EQ(forwarding_facts({"-fN", "host"}), "Nnf");
+  EXPECT_EQ(forwarding_facts({"-f", "host", "id"}), "nf");
+  EXPECT_EQ(forwarding_facts({"-Wh:22", "host"}), "Nh:22");
+}
+
 // What would leave the bootstrap ssh without stdin, or make a subsystem of our server, does not reach it.
 TEST(Options, BootstrapKeepsItsStdin) {
   const std::vector<Expected> runs = {
@@ -228,19 +271,10 @@ TEST(Options, HandsOver) {
       {"-aA", "host", "id"},
       {"-oForwardAgent=/sock", "host", "id"},
       {"-oForwardX11=yes", "host", "id"},
-      {"-L", "1:h:2", "host", "id"},
-      {"-R1:h:2", "host", "id"},
-      {"-D1", "host", "id"},
-      {"-T", "-D", "1", "-o", "ConnectTimeout=15", "host", "bash"},
-      {"-W", "h:22", "-oClearAllForwardings=yes", "host"},
-      {"-oLocalForward=1 h:2", "host", "id"},
-      {"-oRemoteForward 1 h:2", "host", "id"},
-      {"-oDynamicForward=1", "host", "id"},
-      {"-oClearAllForwardings=no", "-oClearAllForwardings=yes", "-L1:h:2", "host", "id"},
-      {"-N", "host"},
-      {"-oSessionType=none", "host"},
-      {"-f", "host", "id"},
-      {"-oForkAfterAuthentication=yes", "host", "id"},
+      {"-W", "h:22", "-W", "h:23", "host"},
+      {"-W", "", "host"},
+      {"-s", "-N", "host", "sftp"},
+      {"-f", "host"},
       {"-oRemoteCommand=id", "host"},
       {"-G", "-o", "SendEnv=GIT_PROTOCOL", "-4", "-p", "22", "user@host"},
       {"-G", "host"},

@@ -1,0 +1,185 @@
+#include "client/forwarding.h"
+
+#include <algorithm>
+
+namespace mcdtp {
+namespace {
+
+std::string listen_address(const ListenEnd& end, bool gateway_ports) {
+  if (!end.bind) return gateway_ports ? "" : "localhost";
+  return *end.bind == "*" ? "" : *end.bind;
+}
+
+std::string name_of(const ListenEnd& end) {
+  return end.path.empty() ? "listen port " + std::to_string(end.port) : "listen path " + end.path;
+}
+
+}  // namespace
+
+std::string open_failure(const Dialer::Outcome& outcome) {
+  switch (outcome.reason) {
+    case ResetReason::kProhibited: return "open failed: administratively prohibited: open failed";
+    case ResetReason::kTooMany: return "open failed: resource shortage";
+    default: return "open failed: connect failed: " + outcome.error;
+  }
+}
+
+Forwarding::Forwarding(Driver& driver, const ForwardPlan& plan, Callbacks callbacks)
+    : driver_(driver),
+      plan_(plan),
+      callbacks_(std::move(callbacks)),
+      forwarder_(driver, [this] { callbacks_.on_idle(); }) {}
+
+void Forwarding::start() {
+  std::size_t wanted = 0, got = 0;
+  for (const Forward& forward : plan_.forwards) {
+    if (listen_target(forward)) continue;
+    ++wanted;
+    if (listen(forward)) ++got;
+  }
+  const bool fatal = plan_.exit_on_failure && got < wanted;
+  if (fatal || (wanted > 0 && got == 0)) callbacks_.say("Could not request local forwarding.");
+  if (fatal) return callbacks_.on_failure();
+  for (const Forward& forward : plan_.forwards) {
+    if (const auto target = listen_target(forward)) ask(forward, *target);
+  }
+  driver_.kick();
+  ready_if_all_answered();
+}
+
+// ---- ports here ----
+
+// As ssh: one address of several is enough, and nothing is said of any but the last.
+bool Forwarding::listen(const Forward& forward) {
+  const ListenEnd& end = forward.listen;
+  Listening listening;
+  if (end.path.empty()) {
+    const std::string address = listen_address(end, plan_.gateway_ports);
+    listening = listen_tcp(listen_addresses(address, end.port, plan_.family, ListenNames::kAsk));
+  } else {
+    listening = listen_unix(end.path, plan_.unix_sockets);
+  }
+  if (!listening.failure.empty()) callbacks_.say(listening.failure);
+  if (listening.sockets.empty()) {
+    if (end.path.empty())
+      callbacks_.say("channel_setup_fwd_listener_tcpip: cannot listen to port: " + std::to_string(end.port));
+    return false;
+  }
+  for (OwnedFd& socket : listening.sockets) {
+    listeners_.push_back(std::make_unique<Listener>(
+        driver_.io(), std::move(socket), [this] { return forwarder_.may_accept(); },
+        [this, &forward](std::shared_ptr<Descriptor> accepted) { accept(forward, std::move(accepted)); }));
+  }
+  return true;
+}
+
+void Forwarding::accept(const Forward& forward, std::shared_ptr<Descriptor> socket) {
+  Forwarder::Hooks hooks;
+  hooks.on_failed = [this, channel = ++channels_](const Dialer::Outcome& outcome) {
+    callbacks_.say("channel " + std::to_string(channel) + ": " + open_failure(outcome));
+    return false;
+  };
+  forwarder_.carry(std::move(socket), connect_target(forward.connect), {}, std::move(hooks));
+}
+
+// ---- ports of the far side ----
+
+// More than there can be streams are refused by ssh's own bounds long before.
+void Forwarding::ask(const Forward& forward, const Target& target) {
+  if (!driver_.streams().can_open()) return;
+  remotes_[driver_.streams().open(format_target(target))].forward = forward;
+}
+
+void Forwarding::on_remote_news(StreamId stream, Remote& remote) {
+  Streams& streams = driver_.streams();
+  for (Bytes bytes = streams.readable(stream); !bytes.empty(); bytes = streams.readable(stream)) {
+    remote.answer.append(bytes.begin(), bytes.end());
+    streams.consume(stream, bytes.size());
+    if (remote.answer.size() > ListenAnswer::kMaxSize) break;
+  }
+  if (remote.answered) return remote.answer.clear();
+  const bool whole = remote.answer.find('\n') != std::string::npos;
+  if (whole || streams.read_to_end(stream) || remote.answer.size() > ListenAnswer::kMaxSize)
+    on_answer(stream, remote);
+}
+
+void Forwarding::on_answer(StreamId stream, Remote& remote) {
+  remote.answered = true;
+  const auto answer = parse_listen_answer(remote.answer.substr(0, remote.answer.find('\n')));
+  if (answer && answer->port) {
+    on_bound(remote, *answer->port);
+  } else {
+    on_remote_failure(stream, remote);
+  }
+  ready_if_all_answered();
+}
+
+void Forwarding::on_bound(const Remote& remote, std::uint16_t port) {
+  const ForwardEnd& to = remote.forward.connect;
+  if (!remote.forward.listen.path.empty() || remote.forward.listen.port != 0) return;
+  const bool dynamic = remote.forward.kind == Forward::Kind::kRemoteDynamic;
+  const std::string name = dynamic           ? "socks:0"
+                           : to.path.empty() ? to.host + ":" + std::to_string(to.port)
+                                             : to.path;
+  callbacks_.say("Allocated port " + std::to_string(port) + " for remote forward to " + name);
+}
+
+void Forwarding::on_remote_failure(StreamId stream, Remote& remote) {
+  callbacks_.say((plan_.exit_on_failure ? "Error" : "Warning") +
+                 std::string(": remote port forwarding failed for ") + name_of(remote.forward.listen));
+  driver_.streams().release(stream);
+  driver_.kick();
+  if (plan_.exit_on_failure) {
+    failed_ = true;
+    callbacks_.on_failure();
+  }
+}
+
+void Forwarding::ready_if_all_answered() {
+  const bool all =
+      std::all_of(remotes_.begin(), remotes_.end(), [](const auto& entry) { return entry.second.answered; });
+  if (failed_ || ready_ || !all) return;
+  ready_ = true;
+  callbacks_.on_ready();
+}
+
+// A hostile server must not reach what we can reach: it says which of the ports that we asked for a connection came
+// to, and nothing else.
+void Forwarding::on_opened(StreamId stream, const std::string& text) {
+  const auto target = parse_target(text);
+  const auto* from = target ? std::get_if<Forwarded>(&*target) : nullptr;
+  const auto asked = from != nullptr ? remotes_.find(from->listener) : remotes_.end();
+  if (asked == remotes_.end()) {
+    driver_.streams().refuse(stream, ResetReason::kProhibited);
+    return driver_.kick();
+  }
+  connect(stream, asked->second.forward);
+}
+
+void Forwarding::connect(StreamId stream, const Forward& forward) {
+  const ForwardEnd& to = forward.connect;
+  Forwarder::Hooks hooks;
+  hooks.on_failed = [this, to](const Dialer::Outcome& outcome) {
+    const std::string name = to.path.empty() ? to.host + " port " + std::to_string(to.port) : to.path;
+    callbacks_.say(outcome.reason == ResetReason::kUnknownName
+                       ? "connect_to " + to.host + ": unknown host (" + outcome.error + ")"
+                       : "connect_to " + name + ": failed.");
+    return false;
+  };
+  if (!to.path.empty()) return forwarder_.dial(stream, ToUnix{to.path}, std::move(hooks));
+  forwarder_.dial(stream, ToTcp{to.host, to.port}, plan_.family, std::move(hooks));
+}
+
+bool Forwarding::on_news(const StreamNews& news) {
+  if (news.kind == StreamNews::Kind::kOpened) {
+    on_opened(news.stream, news.target);
+    return true;
+  }
+  if (forwarder_.on_news(news)) return true;
+  const auto found = remotes_.find(news.stream);
+  if (found == remotes_.end()) return false;
+  if (news.kind == StreamNews::Kind::kReadable) on_remote_news(news.stream, found->second);
+  return true;
+}
+
+}  // namespace mcdtp

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client/forward_plan.h"
+#include "common/io/forwarder.h"
+
+namespace mcdtp {
+
+// The client's forwarded ports: listens here for -L and -D, has the server listen for -R, and takes from the server
+// only connections to what it was asked to listen on. What goes wrong is said in ssh's words.
+class Forwarding {
+ public:
+  struct Callbacks {
+    // All that was asked for stands, or was said not to. Once.
+    std::function<void()> on_ready;
+    // One could not be had that the run is nothing without: it is over.
+    std::function<void()> on_failure;
+    // The last connection under way has ended.
+    std::function<void()> on_idle;
+    // One line for the user.
+    std::function<void(const std::string&)> say;
+  };
+
+  // REQUIRES: driver and plan outlive this object.
+  Forwarding(Driver& driver, const ForwardPlan& plan, Callbacks callbacks);
+
+  // Listens here, and asks the far side to. REQUIRES: called once. The callbacks may be called from within.
+  void start();
+  // False: it is none of ours. A stream that the server opened always is.
+  bool on_news(const StreamNews& news);
+  bool is_idle() const { return forwarder_.count() == 0; }
+
+ private:
+  // One -R: the stream on which it was asked for.
+  struct Remote {
+    Forward forward;
+    std::string answer;     // what has come of it, as long as it is no whole line
+    bool answered = false;  // the server listens, or will not
+  };
+
+  bool listen(const Forward& forward);
+  void accept(const Forward& forward, std::shared_ptr<Descriptor> socket);
+  void ask(const Forward& forward, const Target& target);
+  void on_remote_news(StreamId stream, Remote& remote);
+  void on_answer(StreamId stream, Remote& remote);
+  void on_bound(const Remote& remote, std::uint16_t port);
+  void on_remote_failure(StreamId stream, Remote& remote);
+  void on_opened(StreamId stream, const std::string& target);
+  void connect(StreamId stream, const Forward& forward);
+  void ready_if_all_answered();
+
+  Driver& driver_;
+  const ForwardPlan& plan_;
+  Callbacks callbacks_;
+  Forwarder forwarder_;
+  std::vector<std::unique_ptr<Listener>> listeners_;
+  std::map<StreamId, Remote> remotes_;
+  std::uint64_t channels_ = 0;  // connections taken here so far: their numbers in what is said
+  bool failed_ = false;
+  bool ready_ = false;
+};
+
+// What ssh says of a connection that could not be opened.
+std::string open_failure(const Dialer::Outcome& outcome);
+
+}  // namespace mcdtp

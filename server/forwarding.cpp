@@ -1,0 +1,79 @@
+#include "server/forwarding.h"
+
+#include <sys/socket.h>
+
+namespace mcdtp {
+
+bool ServerForwarding::on_news(const StreamNews& news) {
+  if (news.kind == StreamNews::Kind::kOpened) {
+    on_opened(news.stream, news.target);
+    return true;
+  }
+  if (forwarder_.on_news(news)) return true;
+  if (!listeners_.contains(news.stream)) return false;
+  on_listener_news(news.stream);
+  return true;
+}
+
+void ServerForwarding::on_opened(StreamId stream, const std::string& text) {
+  const auto target = parse_target(text);
+  const bool listens =
+      target && (std::holds_alternative<ListenTcp>(*target) || std::holds_alternative<ListenUnix>(*target));
+  if (!target || !permits(policy_, *target)) {
+    driver_.streams().refuse(stream, ResetReason::kProhibited);
+    driver_.kick();
+  } else if (listens) {
+    listen(stream, *target);
+  } else {
+    connect(stream, *target);
+  }
+  if (listens) on_asked_();
+}
+
+void ServerForwarding::connect(StreamId stream, const Target& target) {
+  if (const auto* to = std::get_if<ToTcp>(&target)) return forwarder_.dial(stream, *to, AF_UNSPEC);
+  forwarder_.dial(stream, std::get<ToUnix>(target));
+}
+
+void ServerForwarding::listen(StreamId stream, const Target& target) {
+  if (const auto* on = std::get_if<ListenUnix>(&target)) return accept_on(stream, listen_unix(on->path, {}));
+  const auto& on = std::get<ListenTcp>(target);
+  const std::string address = policy_.gateway_ports ? on.address : "localhost";
+  accept_on(stream, listen_tcp(listen_addresses(address, on.port, AF_UNSPEC, ListenNames::kDigitsOnly)));
+}
+
+void ServerForwarding::accept_on(StreamId stream, Listening listening) {
+  if (listening.sockets.empty()) {
+    answer(stream, {std::nullopt, listening.failure.empty() ? "no such address" : listening.failure});
+    driver_.streams().finish(stream);
+    return driver_.streams().release(stream);
+  }
+  Listeners& listeners = listeners_[stream];
+  for (OwnedFd& socket : listening.sockets) {
+    listeners.push_back(std::make_unique<Listener>(
+        driver_.io(), std::move(socket), [this] { return forwarder_.may_accept(); },
+        [this, stream](std::shared_ptr<Descriptor> accepted) {
+          forwarder_.carry(std::move(accepted), Forwarded{stream});
+        }));
+  }
+  driver_.streams().reached(stream);
+  answer(stream, {listening.port, {}});
+}
+
+void ServerForwarding::answer(StreamId stream, const ListenAnswer& answer) {
+  write_stream(driver_.streams(), stream, as_bytes(format_listen_answer(answer)));
+  driver_.kick();
+}
+
+// The client wants it no more. What it sends otherwise means nothing.
+void ServerForwarding::on_listener_news(StreamId stream) {
+  Streams& streams = driver_.streams();
+  for (Bytes bytes = streams.readable(stream); !bytes.empty(); bytes = streams.readable(stream))
+    streams.consume(stream, bytes.size());
+  if (!streams.gave_up(stream) && !streams.read_to_end(stream)) return;
+  listeners_.erase(stream);
+  streams.release(stream);
+  driver_.kick();
+}
+
+}  // namespace mcdtp

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/io/forwarder.h"
+#include "common/io/listener.h"
+#include "server/policy.h"
+
+namespace mcdtp {
+
+// What the client's streams ask for: connections from here, and ports that we listen on, as the policy allows.
+class ServerForwarding {
+ public:
+  // `on_asked`: called for each port that the client has asked us to listen on, once we do, or have said why not.
+  ServerForwarding(Driver& driver, const Policy& policy, std::function<void()> on_asked)
+      : driver_(driver), policy_(policy), on_asked_(std::move(on_asked)), forwarder_(driver) {}
+
+  // False: it is none of ours. A stream that the client opened always is.
+  bool on_news(const StreamNews& news);
+
+ private:
+  // By the stream that asked for them. They last as long as it does.
+  using Listeners = std::vector<std::unique_ptr<Listener>>;
+
+  void on_opened(StreamId stream, const std::string& target);
+  void connect(StreamId stream, const Target& target);
+  void listen(StreamId stream, const Target& target);
+  void accept_on(StreamId stream, Listening listening);
+  void answer(StreamId stream, const ListenAnswer& answer);
+  void on_listener_news(StreamId stream);
+
+  Driver& driver_;
+  Policy policy_;
+  std::function<void()> on_asked_;
+  Forwarder forwarder_;
+  std::map<StreamId, Listeners> listeners_;
+};
+
+}  // namespace mcdtp

@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""The programs at the ends of forwarded connections, for forward_test.sh.
+
+forward_peer.py echo              listens, prints its port, and sends back what comes until its end, then ends too
+forward_peer.py source SIZE       listens, sends SIZE bytes and its end, and counts what comes after that
+forward_peer.py sink              listens, reads nothing and sends nothing
+forward_peer.py reset             listens, reads one byte and resets
+forward_peer.py send HOST PORT    connects, sends stdin and its end, prints what comes back; exit 3: it was reset
+forward_peer.py watch HOST PORT   connects and sends one byte, then says how it ends: eof, reset
+forward_peer.py drop HOST PORT    connects to an echo, sends one byte, and resets when it is back
+forward_peer.py many HOST PORT N  N connections at once to an echo, each with bytes of its own
+forward_peer.py rows HOST PORT N  N connections to an echo, one after another
+Where HOST is "unix", PORT is a path; a third word of the listeners, "unix PATH", listens there.
+"""
+import socket
+import struct
+import sys
+import threading
+
+RESET = struct.pack("ii", 1, 0)
+
+
+def connect(host, port):
+    if host == "unix":
+        s = socket.socket(socket.AF_UNIX)
+        s.connect(port)
+        return s
+    return socket.create_connection((host, int(port)), 30)
+
+
+def reset(s):
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+    s.close()
+
+
+def read_all(s):
+    parts = []
+    while True:
+        part = s.recv(65536)
+        if not part:
+            return b"".join(parts)
+        parts.append(part)
+
+
+def echo(s, _):
+    while True:
+        part = s.recv(65536)
+        if not part:
+            break
+        s.sendall(part)
+    s.shutdown(socket.SHUT_WR)
+    s.close()
+
+
+def source(s, size):
+    s.sendall(b"x" * int(size))
+    s.shutdown(socket.SHUT_WR)
+    print("after the end:", len(read_all(s)), file=sys.stderr, flush=True)
+    s.close()
+
+
+def sink(s, _):
+    kept.append(s)
+
+
+def reset_soon(s, _):
+    s.recv(1)
+    reset(s)
+
+
+kept = []
+
+
+def attempt(serve, s, argument):
+    try:
+        serve(s, argument)
+    except OSError as error:
+        print(type(error).__name__, file=sys.stderr, flush=True)
+
+
+def listen(serve, words):
+    if words[-2:-1] == ["unix"]:
+        s = socket.socket(socket.AF_UNIX)
+        s.bind(words[-1])
+        print(words[-1], flush=True)
+    else:
+        s = socket.socket()
+        s.bind(("127.0.0.1", 0))
+        print(s.getsockname()[1], flush=True)
+    s.listen(1024)
+    while True:
+        accepted, _ = s.accept()
+        threading.Thread(target=attempt, args=(serve, accepted, words[0] if words else None), daemon=True).start()
+
+
+def send(host, port):
+    s = connect(host, port)
+    got = []
+    reader = threading.Thread(target=lambda: got.append(read_all(s)))
+    reader.start()
+    while True:
+        part = sys.stdin.buffer.read(65536)
+        if not part:
+            break
+        s.sendall(part)
+    s.shutdown(socket.SHUT_WR)
+    reader.join()
+    if not got:
+        sys.exit(3)
+    sys.stdout.buffer.write(got[0])
+
+
+def watch(host, port):
+    try:
+        s = connect(host, port)
+        s.sendall(b"x")
+        read_all(s)
+        print("eof")
+    except ConnectionResetError:
+        print("reset")
+
+
+def drop(host, port):
+    s = connect(host, port)
+    s.sendall(b"x")
+    s.recv(1)
+    reset(s)
+
+
+def ask(host, port, n):
+    s = connect(host, port)
+    return s, b"%d " % n * 400
+
+
+def many(host, port, count):
+    open_ones = [ask(host, port, n) for n in range(int(count))]
+    for s, words in open_ones:
+        s.sendall(words)
+        s.shutdown(socket.SHUT_WR)
+    for s, words in open_ones:
+        assert read_all(s) == words, "the bytes differ"
+        s.close()
+
+
+def rows(host, port, count):
+    for n in range(int(count)):
+        s, words = ask(host, port, n)
+        s.sendall(words)
+        s.shutdown(socket.SHUT_WR)
+        assert read_all(s) == words, "the bytes differ"
+        s.close()
+
+
+listeners = {"echo": echo, "source": source, "sink": sink, "reset": reset_soon}
+connectors = {"send": send, "watch": watch, "drop": drop, "many": many, "rows": rows}
+if sys.argv[1] in listeners:
+    listen(listeners[sys.argv[1]], sys.argv[2:])
+else:
+    connectors[sys.argv[1]](*sys.argv[2:])

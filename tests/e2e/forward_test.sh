@@ -1,0 +1,228 @@
+#!/bin/bash
+# Forwarded ports: bytes and ends both ways, what goes wrong, in ssh's words, and never a descriptor left open.
+. "$(dirname "$0")/lib.sh"
+e2e_start
+here=$(dirname "$0")
+
+# A far service on a port: what it does stands in forward_peer.py. Its port is in $port.
+service() { # KIND
+  rm -f "$dir/port"
+  python3 "$here/forward_peer.py" "$@" >"$dir/port" 2>"$dir/service.err" &
+  services+=($!)
+  until_true test -s "$dir/port"
+  port=$(cat "$dir/port")
+}
+services=()
+end_services() { local pid; for pid in "${services[@]}"; do kill "$pid" 2>/dev/null; done; }
+trap 'end_services; e2e_clean' EXIT
+free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+listens() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+peer() { bounded python3 "$here/forward_peer.py" "$@"; }
+# A run that forwards in the background; its words are in $dir/err, and it ends by end_run.
+start_run() {
+  shim_in_background "$@" </dev/null >"$dir/out" 2>"$dir/err" &
+  run=$!
+}
+end_run() { kill "$run" 2>/dev/null; wait "$run"; }
+pattern 3000000 >"$dir/bytes"
+
+step "-L: bytes both ways, half-close, and a command beside it"
+service echo
+echo_port=$port
+near=$(free_port)
+mkfifo "$dir/stdin"
+shim -L "$near:127.0.0.1:$echo_port" far 'cat; exit 4' <"$dir/stdin" >"$dir/out" 2>"$dir/err" &
+run=$!
+exec 8>"$dir/stdin"
+until_true listens "$near"
+peer send 127.0.0.1 "$near" <"$dir/bytes" >"$dir/got" || fail "the connection"
+same_file "through an echo" "$dir/bytes" "$dir/got"
+echo word >&8
+exec 8>&-
+wait "$run"
+same "the command's status" 4 $?
+out_is word && err_is ""
+
+step "-N, several at once, and UNIX sockets on either side"
+service echo unix "$dir/echo.sock"
+near=$(free_port)
+start_run -N -L "$near:127.0.0.1:$echo_port" -L "$dir/near.sock:$dir/echo.sock" far
+until_true listens "$near"
+until_true test -S "$dir/near.sock"
+same "a UNIX socket to a UNIX socket" word "$(echo -n word | peer send unix "$dir/near.sock")"
+same "a port to a port" word "$(echo -n word | peer send 127.0.0.1 "$near")"
+end_run
+same "the status of -N, ended by SIGTERM, as ssh's" 0 $?
+err_is "" && out_is ""
+nothing_left
+status 0 shim -oStreamLocalBindMask=0117 -L "$dir/near.sock:127.0.0.1:$echo_port" far 'echo ran' </dev/null
+err_is "unix_listener: cannot bind to path $dir/near.sock: Address already in use
+Could not request local forwarding."
+start_run -N -oStreamLocalBindUnlink=yes -oStreamLocalBindMask=0117 -L "$dir/near.sock:127.0.0.1:$echo_port" far
+answers_on_path() { [ "$(echo -n word | peer send unix "$dir/near.sock" 2>/dev/null)" = word ]; }
+until_true answers_on_path
+same "the mode" 660 "$(stat -c %a "$dir/near.sock")"
+end_run
+
+step "-R: bytes both ways, and the command finds its port"
+far=$(free_port)
+status 0 shim -R "$far:127.0.0.1:$echo_port" far "python3 $(printf %q "$(realpath "$here/forward_peer.py")") send 127.0.0.1 $far" <"$dir/bytes"
+same_file "through -R" "$dir/bytes" "$dir/out"
+err_is ""
+status 0 shim -R "$dir/far.sock:$dir/echo.sock" far "python3 $(realpath "$here/forward_peer.py") send unix $dir/far.sock" <"$dir/bytes"
+same_file "through -R, sockets" "$dir/bytes" "$dir/out"
+same "the mode" 600 "$(stat -c %a "$dir/far.sock")"
+
+step "-R of port 0"
+start_run -N -R "0:127.0.0.1:$echo_port" far
+allocated() { sed -n "s/^Allocated port \([0-9]*\) for remote forward to 127.0.0.1:$echo_port\$/\1/p" "$dir/err"; }
+has_allocated() { [ -n "$(allocated)" ]; }
+until_true has_allocated
+same "through it" word "$(echo -n word | peer send 127.0.0.1 "$(allocated)")"
+end_run
+nothing_left
+
+step "only the loopback of the far side is listened on"
+status 0 shim -R "0.0.0.0:$far:127.0.0.1:$echo_port" far "cat /proc/net/tcp | grep -i :$(printf %04X "$far")" </dev/null
+grep -q 0100007F: "$dir/out" || fail "not on 127.0.0.1"
+! grep -q '00000000:[0-9A-F]* 00000000' "$dir/out" || fail "on all addresses"
+
+step "addresses of -L: both loopbacks, -g all, bind_address and -4"
+addresses() { # ARGUMENT...: where -L listens, as ss says it
+  start_run -N "$@" far
+  until_true listens "$near"
+  ss -Htln "sport = :$near" | awk '{ print $4 }' | sed "s/:$near\$//" | sort | tr '\n' ' '
+  end_run
+}
+near=$(free_port)
+same "default" "127.0.0.1 [::1] " "$(addresses -L "$near:h:1")"
+same "-g" "0.0.0.0 [::] " "$(addresses -g -L "$near:h:1")"
+same "an empty address" "0.0.0.0 [::] " "$(addresses -L ":$near:h:1")"
+same "a star" "0.0.0.0 [::] " "$(addresses -L "*:$near:h:1")"
+same "-4" "127.0.0.1 " "$(addresses -4 -L "$near:h:1")"
+same "localhost, with -g" "127.0.0.1 [::1] " "$(addresses -g -L "localhost:$near:h:1")"
+same "digits" "127.0.0.1 " "$(addresses -L "127.0.0.1:$near:h:1")"
+
+step "a port in use"
+both() { status "$@" </dev/null; cp "$dir/err" "$dir/ours"; cp "$dir/out" "$dir/our_out"; }
+as_ssh() { # ARGUMENT...: same status, stdout and stderr as ssh's
+  shim "$@" </dev/null >"$dir/out" 2>"$dir/err"
+  local ours=$?
+  real_ssh "$@" </dev/null >"$dir/ssh_out" 2>"$dir/ssh_err"
+  same "the status of $*" $? "$ours"
+  same "stdout of $*" "$(cat "$dir/ssh_out")" "$(cat "$dir/out")"
+  same "stderr of $*" "$(tr -d '\r' <"$dir/ssh_err")" "$(cat "$dir/err")"
+}
+as_ssh -L "127.0.0.1:$echo_port:h:1" far 'echo ran'
+err_has "^bind \[127.0.0.1\]:$echo_port: Address already in use"
+err_has "^channel_setup_fwd_listener_tcpip: cannot listen to port: $echo_port"
+err_has "^Could not request local forwarding.$"
+as_ssh -oExitOnForwardFailure=yes -L "127.0.0.1:$echo_port:h:1" far 'echo ran'
+as_ssh -4 -R "$echo_port:h:1" far 'echo ran'
+as_ssh -L "$dir/near.sock:h:1" far 'echo ran'
+as_ssh -R "$dir/far.sock:h:1" far 'echo ran'
+err_has "^Warning: remote port forwarding failed for listen path $dir/far.sock"
+as_ssh -oExitOnForwardFailure=yes -R "$dir/far.sock:h:1" far 'sleep 0.5'
+err_has "^Error: remote port forwarding failed for listen path"
+as_ssh -oClearAllForwardings=yes -L "127.0.0.1:$echo_port:h:1" -R "$dir/far.sock:h:1" far 'echo ran'
+err_is ""
+as_ssh -L bad far 'echo ran'
+as_ssh -W bad far
+
+step "refused, and a name that does not resolve"
+dead=$(free_port)
+near=$(free_port)
+start_run -N -L "$near:127.0.0.1:$dead" far
+until_true listens "$near"
+same "the end of a connection that is refused" eof "$(peer watch 127.0.0.1 "$near")"
+until_true grep -q "^channel [0-9]*: open failed: connect failed: Connection refused$" "$dir/err"
+end_run
+start_run -N -L "$near:no-such-host.invalid:1" far
+until_true listens "$near"
+until_true grep -q "^channel [0-9]*: open failed: connect failed: Name or service not known$" "$dir/err"
+end_run
+start_run -N -R "0:127.0.0.1:$dead" far
+until_true grep -q ^Allocated "$dir/err"
+same "the end of a connection that is refused here" eof "$(peer watch 127.0.0.1 "$(sed -n 's/^Allocated port \([0-9]*\) .*/\1/p' "$dir/err")")"
+until_true grep -q "^connect_to 127.0.0.1 port $dead: failed.$" "$dir/err"
+end_run
+
+step "a reset is carried as a reset, and an end as an end"
+service reset
+near=$(free_port)
+start_run -N -L "$near:127.0.0.1:$port" far
+until_true listens "$near"
+same "a reset by the service" reset "$(peer watch 127.0.0.1 "$near")"
+end_run
+service source 3000000
+start_run -N -L "$near:127.0.0.1:$port" far
+until_true listens "$near"
+peer send 127.0.0.1 "$near" <"$dir/bytes" >"$dir/got" || fail "the connection"
+same "bytes of the service" 3000000 "$(wc -c <"$dir/got")"
+until_true grep -q "after the end: 3000000" "$dir/service.err"
+end_run
+service echo
+start_run -N -L "$near:127.0.0.1:$port" far
+until_true listens "$near"
+peer drop 127.0.0.1 "$near"
+until_true grep -q ConnectionResetError "$dir/service.err"
+end_run
+
+step "-W is the connection itself, and what ssh says of one that cannot be"
+service echo
+status 0 shim -W "127.0.0.1:$port" far <"$dir/bytes"
+same_file "through -W" "$dir/bytes" "$dir/out"
+err_is ""
+as_ssh -W "127.0.0.1:$dead" far
+as_ssh -W no-such-host.invalid:1 far
+
+step "a server that may not forward"
+printf '#!/bin/sh\nexec %q --no-forwards "$@"\n' "$MCDTP_BIN/mcdtp-server" >"$dir/strict"
+chmod +x "$dir/strict"
+near=$(free_port)
+start_run --server "$dir/strict" -L "$near:127.0.0.1:$echo_port" far "until [ -e $dir/enough ]; do sleep 0.05; done; echo ran"
+until_true listens "$near"
+same "the end of a connection" eof "$(peer watch 127.0.0.1 "$near")"
+touch "$dir/enough"
+wait "$run"
+out_is ran
+same "what is said" "channel N: open failed: administratively prohibited: open failed" \
+  "$(sed 's/^channel [0-9]*:/channel N:/' "$dir/err" | sort -u)"
+status 0 shim --server "$dir/strict" -R "$far:127.0.0.1:$echo_port" far 'echo ran' </dev/null
+out_is ran
+err_is "Warning: remote port forwarding failed for listen port $far"
+status 255 shim --server "$dir/strict" -W "127.0.0.1:$echo_port" far </dev/null
+err_is "channel 0: open failed: administratively prohibited: open failed
+stdio forwarding failed"
+
+step "lines of the configuration"
+near=$(free_port)
+{ cat "$e2e_config"; echo "  LocalForward $near 127.0.0.1:$echo_port"; echo "  SessionType none"; } >"$dir/config"
+E2E_NEAR=$e2e_token "$SHIM" -F "$dir/config" far </dev/null >"$dir/out" 2>"$dir/err" &
+run=$!
+until_true listens "$near"
+same "through it" word "$(echo -n word | peer send 127.0.0.1 "$near")"
+end_run
+nothing_left
+
+step "a command's end waits for the connections"
+near=$(free_port)
+start_run -L "$near:127.0.0.1:$echo_port" far "until [ -e $dir/go ]; do sleep 0.05; done; echo ran"
+until_true listens "$near"
+mkfifo "$dir/words"
+peer send 127.0.0.1 "$near" <"$dir/words" >"$dir/got" &
+sender=$!
+exec 8>"$dir/words"
+echo one >&8
+connected() { [ -n "$(ss -Htn state established "sport = :$near")" ]; }
+until_true connected
+touch "$dir/go"
+until_true grep -q ran "$dir/out"
+echo two >&8
+exec 8>&-
+wait "$sender" || fail "the connection was cut"
+same "through it" $'one\ntwo' "$(cat "$dir/got")"
+wait "$run"
+same "the status" 0 $?
+nothing_left
+passed
