@@ -21,9 +21,13 @@ UnixSocketRules unix_socket_rules(const SshConfig& config) {
 }
 
 bool can_be_asked(const Forward& forward) {
-  if (forward.kind == Forward::Kind::kRemoteDynamic) return false;
   if (const auto target = listen_target(forward)) return is_sayable(*target);
-  return is_sayable(connect_target(forward.connect));
+  return forward.kind == Forward::Kind::kDynamic || is_sayable(connect_target(forward.connect));
+}
+
+// Where the far side's programs may go by SOCKS is then ssh's to judge.
+bool is_limited(const SshConfig& config, const Forward& forward) {
+  return forward.kind == Forward::Kind::kRemoteDynamic && config.text("permitremoteopen") != "any";
 }
 
 }  // namespace
@@ -67,8 +71,12 @@ std::optional<ForwardPlan> plan_forwards(const Options& options, const std::opti
   auto forwards = configured_forwards(*config);
   if (!forwards) return std::nullopt;
   plan.forwards = std::move(*forwards);
-  return std::all_of(plan.forwards.begin(), plan.forwards.end(), can_be_asked) ? std::optional(plan)
-                                                                               : std::nullopt;
+  // There is no ssh to say what they come to.
+  if (options.forwards && plan.forwards.empty()) return std::nullopt;
+  for (const Forward& forward : plan.forwards) {
+    if (is_limited(*config, forward) || !can_be_asked(forward)) return std::nullopt;
+  }
+  return plan;
 }
 
 }  // namespace mcdtp

@@ -1,6 +1,7 @@
 #include "client/forwarding.h"
 
 #include <algorithm>
+#include <asio/post.hpp>
 
 namespace mcdtp {
 namespace {
@@ -74,12 +75,47 @@ bool Forwarding::listen(const Forward& forward) {
 }
 
 void Forwarding::accept(const Forward& forward, std::shared_ptr<Descriptor> socket) {
+  if (forward.kind == Forward::Kind::kDynamic) return open_door(std::move(socket));
   Forwarder::Hooks hooks;
   hooks.on_failed = [this, channel = ++channels_](const Dialer::Outcome& outcome) {
-    callbacks_.say("channel " + std::to_string(channel) + ": " + open_failure(outcome));
-    return false;
+    return say_open_failed(outcome, channel);
   };
   forwarder_.carry(std::move(socket), connect_target(forward.connect), {}, std::move(hooks));
+}
+
+bool Forwarding::say_open_failed(const Dialer::Outcome& outcome, std::uint64_t channel) {
+  callbacks_.say("channel " + std::to_string(channel) + ": " + open_failure(outcome));
+  return false;
+}
+
+void Forwarding::open_door(std::shared_ptr<Descriptor> socket) {
+  const auto place = doors_.insert(doors_.end(), nullptr);
+  *place = std::make_unique<SocksDoor>(
+      std::move(socket), [this](SocksDoor::Guest guest) { admit(std::move(guest)); },
+      [this, place, alive = std::weak_ptr(alive_)] {
+        // Its own calls are still running.
+        asio::post(driver_.io(), [this, place, alive] {
+          if (!alive.expired()) doors_.erase(place);
+        });
+      });
+}
+
+// The answer goes before the first byte from there.
+void Forwarding::admit(SocksDoor::Guest guest) {
+  const auto socket = guest.socket;
+  const auto request = std::make_shared<SocksRequest>(std::move(guest.request));
+  const Target target = ToTcp{request->host(), request->port()};
+  if (!is_sayable(target) || !forwarder_.may_accept()) {
+    write_socks(*socket, request->reply(SocksReply::kGeneralFailure));
+    return socket->close();
+  }
+  Forwarder::Hooks hooks;
+  hooks.on_reached = [socket, request] { write_socks(*socket, request->reply(SocksReply::kConnected)); };
+  hooks.on_failed = [this, socket, request, channel = ++channels_](const Dialer::Outcome& outcome) {
+    write_socks(*socket, request->reply(socks_failure(outcome.reason)));
+    return say_open_failed(outcome, channel);
+  };
+  forwarder_.carry(socket, target, guest.early, std::move(hooks));
 }
 
 // ---- ports of the far side ----
@@ -153,20 +189,60 @@ void Forwarding::on_opened(StreamId stream, const std::string& text) {
     driver_.streams().refuse(stream, ResetReason::kProhibited);
     return driver_.kick();
   }
-  connect(stream, asked->second.forward);
+  const Forward& forward = asked->second.forward;
+  if (forward.kind == Forward::Kind::kRemoteDynamic) {
+    socks_streams_[stream];
+  } else {
+    connect(stream, forward.connect);
+  }
 }
 
-void Forwarding::connect(StreamId stream, const Forward& forward) {
-  const ForwardEnd& to = forward.connect;
+void Forwarding::connect(StreamId stream, const ForwardEnd& to) {
   Forwarder::Hooks hooks;
-  hooks.on_failed = [this, to](const Dialer::Outcome& outcome) {
-    const std::string name = to.path.empty() ? to.host + " port " + std::to_string(to.port) : to.path;
-    callbacks_.say(outcome.reason == ResetReason::kUnknownName
-                       ? "connect_to " + to.host + ": unknown host (" + outcome.error + ")"
-                       : "connect_to " + name + ": failed.");
-    return false;
-  };
+  hooks.on_failed = [this, to](const Dialer::Outcome& outcome) { return say_connect_failed(to, outcome); };
   if (!to.path.empty()) return forwarder_.dial(stream, ToUnix{to.path}, std::move(hooks));
+  forwarder_.dial(stream, ToTcp{to.host, to.port}, plan_.family, std::move(hooks));
+}
+
+bool Forwarding::say_connect_failed(const ForwardEnd& to, const Dialer::Outcome& outcome) {
+  const std::string name = to.path.empty() ? to.host + " port " + std::to_string(to.port) : to.path;
+  callbacks_.say(outcome.reason == ResetReason::kUnknownName
+                     ? "connect_to " + to.host + ": unknown host (" + outcome.error + ")"
+                     : "connect_to " + name + ": failed.");
+  return false;
+}
+
+// A program of the far side says by SOCKS where it wants to go from here.
+void Forwarding::on_socks_news(StreamId stream, SocksRequest& request) {
+  Streams& streams = driver_.streams();
+  while (request.state() == SocksRequest::State::kMore) {
+    const Bytes bytes = streams.readable(stream);
+    if (bytes.empty()) break;
+    streams.consume(stream, request.feed(bytes));
+    write_stream(streams, stream, request.take_answer());
+  }
+  driver_.kick();
+  if (request.state() == SocksRequest::State::kTarget) return connect_by_socks(stream, std::move(request));
+  if (request.state() == SocksRequest::State::kMore && !streams.read_to_end(stream)) return;
+  socks_streams_.erase(stream);
+  streams.finish(stream);
+  streams.release(stream);
+}
+
+void Forwarding::connect_by_socks(StreamId stream, SocksRequest request) {
+  socks_streams_.erase(stream);
+  const ForwardEnd to{request.host(), request.port(), {}};
+  const auto reply = [this, stream, request](SocksReply code) {
+    write_stream(driver_.streams(), stream, request.reply(code));
+  };
+  Forwarder::Hooks hooks;
+  hooks.on_reached = [reply] { reply(SocksReply::kConnected); };
+  hooks.on_failed = [this, stream, to, reply](const Dialer::Outcome& outcome) {
+    say_connect_failed(to, outcome);
+    reply(socks_failure(outcome.reason));
+    driver_.streams().finish(stream);
+    return true;
+  };
   forwarder_.dial(stream, ToTcp{to.host, to.port}, plan_.family, std::move(hooks));
 }
 
@@ -176,6 +252,10 @@ bool Forwarding::on_news(const StreamNews& news) {
     return true;
   }
   if (forwarder_.on_news(news)) return true;
+  if (const auto socks = socks_streams_.find(news.stream); socks != socks_streams_.end()) {
+    on_socks_news(news.stream, socks->second);
+    return true;
+  }
   const auto found = remotes_.find(news.stream);
   if (found == remotes_.end()) return false;
   if (news.kind == StreamNews::Kind::kReadable) on_remote_news(news.stream, found->second);

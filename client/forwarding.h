@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "client/forward_plan.h"
+#include "client/socks_door.h"
 #include "common/io/forwarder.h"
 
 namespace mcdtp {
@@ -52,7 +53,13 @@ class Forwarding {
   void on_bound(const Remote& remote, std::uint16_t port);
   void on_remote_failure(StreamId stream, Remote& remote);
   void on_opened(StreamId stream, const std::string& target);
-  void connect(StreamId stream, const Forward& forward);
+  void connect(StreamId stream, const ForwardEnd& to);
+  void connect_by_socks(StreamId stream, SocksRequest request);
+  bool say_connect_failed(const ForwardEnd& to, const Dialer::Outcome& outcome);
+  void open_door(std::shared_ptr<Descriptor> socket);
+  void admit(SocksDoor::Guest guest);
+  void on_socks_news(StreamId stream, SocksRequest& request);
+  bool say_open_failed(const Dialer::Outcome& outcome, std::uint64_t channel);
   void ready_if_all_answered();
 
   Driver& driver_;
@@ -61,9 +68,12 @@ class Forwarding {
   Forwarder forwarder_;
   std::vector<std::unique_ptr<Listener>> listeners_;
   std::map<StreamId, Remote> remotes_;
+  std::list<std::unique_ptr<SocksDoor>> doors_;     // of -D: they have not said where to yet
+  std::map<StreamId, SocksRequest> socks_streams_;  // of -R without a target: the same
   std::uint64_t channels_ = 0;  // connections taken here so far: their numbers in what is said
   bool failed_ = false;
   bool ready_ = false;
+  std::shared_ptr<char> alive_ = std::make_shared<char>();
 };
 
 // What ssh says of a connection that could not be opened.

@@ -10,6 +10,9 @@ forward_peer.py watch HOST PORT   connects and sends one byte, then says how it 
 forward_peer.py drop HOST PORT    connects to an echo, sends one byte, and resets when it is back
 forward_peer.py many HOST PORT N  N connections at once to an echo, each with bytes of its own
 forward_peer.py rows HOST PORT N  N connections to an echo, one after another
+forward_peer.py socks KIND HOST PORT TARGET TARGET_PORT
+                                  as send, through a SOCKS proxy: KIND is 4, 4a, 5 (an address) or 5h (a name); the
+                                  bytes go out with the request. Refused: prints the proxy's code, exit 4
 Where HOST is "unix", PORT is a path; a third word of the listeners, "unix PATH", listens there.
 """
 import socket
@@ -110,6 +113,46 @@ def send(host, port):
     sys.stdout.buffer.write(got[0])
 
 
+def socks_request(kind, target, port):
+    port = struct.pack(">H", int(port))
+    if kind == "4":
+        return b"\x04\x01" + port + socket.inet_aton(target) + b"me\0"
+    if kind == "4a":
+        return b"\x04\x01" + port + b"\0\0\0\x01me\0" + target.encode() + b"\0"
+    if kind == "5h":
+        return b"\x05\x01\0\x03" + bytes([len(target)]) + target.encode() + port
+    six = ":" in target
+    address = socket.inet_pton(socket.AF_INET6 if six else socket.AF_INET, target)
+    return b"\x05\x01\0" + (b"\x04" if six else b"\x01") + address + port
+
+
+def read_exactly(s, size):
+    got = b""
+    while len(got) < size:
+        part = s.recv(size - len(got))
+        if not part:
+            sys.exit("the proxy closed after %d of %d bytes" % (len(got), size))
+        got += part
+    return got
+
+
+def socks(kind, host, port, target, target_port):
+    s = connect(host, port)
+    words = sys.stdin.buffer.read()
+    if kind[0] == "5":
+        s.sendall(b"\x05\x02\x02\0")
+        assert read_exactly(s, 2) == b"\x05\0", "another method"
+    s.sendall(socks_request(kind, target, target_port) + words)
+    code = read_exactly(s, 8)[1]
+    if kind[0] == "5":
+        read_exactly(s, 2)
+    if code != (0x5A if kind[0] == "4" else 0):
+        print(code)
+        sys.exit(4)
+    s.shutdown(socket.SHUT_WR)
+    sys.stdout.buffer.write(read_all(s))
+
+
 def watch(host, port):
     try:
         s = connect(host, port)
@@ -152,7 +195,7 @@ def rows(host, port, count):
 
 
 listeners = {"echo": echo, "source": source, "sink": sink, "reset": reset_soon}
-connectors = {"send": send, "watch": watch, "drop": drop, "many": many, "rows": rows}
+connectors = {"send": send, "socks": socks, "watch": watch, "drop": drop, "many": many, "rows": rows}
 if sys.argv[1] in listeners:
     listen(listeners[sys.argv[1]], sys.argv[2:])
 else:
