@@ -74,7 +74,6 @@ std::optional<std::string> only_for_ssh(const SshConfig& config) {
   if (config.is_on("tunnel")) return "it wants a tunnel";
   const std::string kind = config.text("sessiontype");
   if (kind == "subsystem") return "its SessionType is " + kind;
-  if (config.is_on("forkafterauthentication")) return "it goes to the background";
   if (config.is_on("remotecommand")) return "it sets remotecommand";
   return std::nullopt;
 }

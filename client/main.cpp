@@ -2,9 +2,11 @@
 
 #include <csignal>
 #include <exception>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "client/background.h"
 #include "client/bootstrap.h"
 #include "client/git_hosts.h"
 #include "client/options.h"
@@ -33,12 +35,13 @@ int print(std::string_view text) {
 
 // No greeting: a failed log-in, of which ssh has spoken; or a command that the far side forces on this key, or a
 // server that cannot start. Then the real ssh runs, with the same words; not one byte of stdin has been read.
-int without_greeting(const mcdtp::Options& options, mcdtp::Login& login) {
+int without_greeting(const mcdtp::Options& options, mcdtp::Login& login, mcdtp::Background* background) {
   const bool ended = login.result == GreetingFinder::Result::kMore;
   login.ssh->close_pipes();
   if (ended && login.ssh->wait() == kFailed && !login.done && login.finder.noise().empty()) return kFailed;
   if (options.verbose > 0) say("the far side runs no command of ours: going on as plain ssh");
   login.ssh.reset();
+  if (background != nullptr) background->give_back_stderr();
   mcdtp::hand_over(options.words_for_hand_over());
 }
 
@@ -67,15 +70,21 @@ int log_in_and_run(mcdtp::Options options, mcdtp::TransferLog& log) {
   request.needs_server = options.no_command || plan->forwards_anything();
   const auto exec_line = mcdtp::build_exec_line(request);
   if (!exec_line) become_ssh(options, "the command is too long");
+  const auto background = options.background ? std::make_unique<mcdtp::Background>() : nullptr;
+  const auto go_to_background = [&] {
+    if (background) background->go(!options.no_command || options.verbose > 0);
+  };
   const auto login = mcdtp::log_in(options, choice, *exec_line);
   switch (login->result) {
-    case GreetingFinder::Result::kGreeting: return mcdtp::run_session(options, *plan, *login, log);
+    case GreetingFinder::Result::kGreeting:
+      return mcdtp::run_session(options, *plan, *login, log, go_to_background);
     case GreetingFinder::Result::kPlain:
       // An older server, which knows of no forwards: it has begun the command, and HUPs it.
-      if (request.needs_server) return without_greeting(options, *login);
+      if (request.needs_server) return without_greeting(options, *login, background.get());
       if (!options.quiet) say("no mcdtp-server on " + options.host + ": going on over plain ssh");
+      go_to_background();
       return mcdtp::run_plain_session(*login, !options.no_stdin);
-    default: return without_greeting(options, *login);
+    default: return without_greeting(options, *login, background.get());
   }
 }
 

@@ -28,7 +28,8 @@ std::vector<Endpoint> with_port(const std::vector<Endpoint>& addresses, std::uin
 
 class ClientSession {
  public:
-  ClientSession(const Options& options, const ForwardPlan& plan, Login& login, TransferLog& log);
+  ClientSession(const Options& options, const ForwardPlan& plan, Login& login, TransferLog& log,
+                std::function<void()> on_ready);
   int run();
 
  private:
@@ -73,7 +74,8 @@ class ClientSession {
   int status_ = kFailed;
 };
 
-ClientSession::ClientSession(const Options& options, const ForwardPlan& plan, Login& login, TransferLog& log)
+ClientSession::ClientSession(const Options& options, const ForwardPlan& plan, Login& login, TransferLog& log,
+                             std::function<void()> on_ready)
     : options_(options),
       plan_(plan),
       log_(log),
@@ -83,7 +85,7 @@ ClientSession::ClientSession(const Options& options, const ForwardPlan& plan, Lo
                [this](const StreamNews& news) { on_stream_news(news); }, [this] { on_ssh_end(); },
                [this](ChannelId id) { on_link_end(id); }}),
       forwarding_(driver_, plan,
-                  {[] {}, [this] { end(kFailed); }, [this] { end_if_done(); },
+                  {std::move(on_ready), [this] { end(kFailed); }, [this] { end_if_done(); },
                    [this](const std::string& line) {
                      if (!options_.quiet) write_stderr_all(line + "\n");
                    }}) {
@@ -294,8 +296,9 @@ void ClientSession::tell(const std::string& line) const {
 
 }  // namespace
 
-int run_session(const Options& options, const ForwardPlan& plan, Login& login, TransferLog& log) {
-  return ClientSession(options, plan, login, log).run();
+int run_session(const Options& options, const ForwardPlan& plan, Login& login, TransferLog& log,
+                std::function<void()> on_ready) {
+  return ClientSession(options, plan, login, log, std::move(on_ready)).run();
 }
 
 }  // namespace mcdtp

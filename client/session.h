@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "client/bootstrap.h"
 #include "client/forward_plan.h"
 #include "client/transfer_log.h"
@@ -9,6 +11,8 @@ namespace mcdtp {
 // Runs the session that a greeting has opened: stdin up, stdout and stderr down, and forwarded ports, until the
 // command's status is in and all its output is written. Returns the exit status: the command's, or 255 with one sentence on stderr.
 // REQUIRES: login.finder.greeting().
-int run_session(const Options& options, const ForwardPlan& plan, Login& login, TransferLog& log);
+// `on_ready`: called once, when all ports that are to be forwarded stand, or were said not to.
+int run_session(const Options& options, const ForwardPlan& plan, Login& login, TransferLog& log,
+                std::function<void()> on_ready);
 
 }  // namespace mcdtp

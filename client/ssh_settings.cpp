@@ -218,7 +218,6 @@ std::optional<std::string> reason_for_real_ssh(const SshSettings& settings) {
   const bool terminal =
       settings.request_tty == RequestTty::kYes || settings.request_tty == RequestTty::kForce;
   if (terminal) return "a terminal is asked for";
-  if (settings.fork_after_authentication == true) return "going to the background";
   if (settings.control_master == true) return "a ControlMaster is asked for";
   if (settings.forward_agent == true) return "agent forwarding";
   if (settings.forward_x11 == true) return "X11 forwarding";

@@ -195,6 +195,79 @@ status 255 shim --server "$dir/strict" -W "127.0.0.1:$echo_port" far </dev/null
 err_is "channel 0: open failed: administratively prohibited: open failed
 stdio forwarding failed"
 
+step "-D: SOCKS 4, 4a and 5, addresses and names, and its own words for what fails"
+service echo
+near=$(free_port)
+start_run -N -D "$near" far
+until_true listens "$near"
+for kind in "4 127.0.0.1" "4a localhost" "5 127.0.0.1" "5h localhost"; do
+  set -- $kind
+  same "SOCKS $kind" word "$(echo -n word | peer socks "$1" 127.0.0.1 "$near" "$2" "$port")"
+done
+peer socks 5 127.0.0.1 "$near" 127.0.0.1 "$port" <"$dir/bytes" >"$dir/got" || fail "SOCKS 5"
+same_file "through SOCKS" "$dir/bytes" "$dir/got"
+same "refused" 5 "$(peer socks 5 127.0.0.1 "$near" 127.0.0.1 "$dead" </dev/null)"
+same "refused, SOCKS 4" 91 "$(peer socks 4 127.0.0.1 "$near" 127.0.0.1 "$dead" </dev/null)"
+same "no such name" 4 "$(peer socks 5h 127.0.0.1 "$near" no-such-host.invalid 1 </dev/null)"
+printf 'GET / HTTP/1.1\r\n\r\n' | peer send 127.0.0.1 "$near" >"$dir/got"
+same "nonsense" "" "$(cat "$dir/got")"
+mute() { exec 3<>"/dev/tcp/127.0.0.1/$near"; }
+(mute; same "beside one that says nothing" word "$(echo -n word | peer socks 5h 127.0.0.1 "$near" localhost "$port")") || exit 1
+end_run
+nothing_left
+
+step "-R without a target: SOCKS from the far side"
+start_run -N -R 0 far
+until_true grep -q "^Allocated port [0-9]* for remote forward to socks:0$" "$dir/err"
+far=$(sed -n 's/^Allocated port \([0-9]*\) .*/\1/p' "$dir/err")
+same "through it" word "$(echo -n word | peer socks 5h 127.0.0.1 "$far" localhost "$port")"
+same "refused" 5 "$(peer socks 5 127.0.0.1 "$far" 127.0.0.1 "$dead" </dev/null)"
+end_run
+nothing_left
+
+step "-f: in the background once all stands, and no pipe of the caller is held"
+in_background() { # ARGUMENT...: -f, and the words of both ends of it
+  E2E_NEAR=$e2e_token bounded "$SHIM" -F "$e2e_config" -f "$@" </dev/null 2>&1
+}
+end_background() {
+  local pid
+  for pid in $(near_processes); do [ "$(cat "/proc/$pid/comm" 2>/dev/null)" != mcdtp-shim ] || kill "$pid"; done
+  nothing_left
+}
+near=$(free_port)
+said=$(in_background -N -oExitOnForwardFailure=yes -L "$near:127.0.0.1:$echo_port" -R "0:127.0.0.1:$echo_port" far)
+same "the status" 0 $?
+listens "$near" || fail "it does not listen yet"
+[[ $said == "Allocated port "* ]] || fail "it says: $said"
+same "through it" word "$(echo -n word | peer send 127.0.0.1 "$near")"
+said=$(in_background -N -oExitOnForwardFailure=yes -L "127.0.0.1:$near:127.0.0.1:$echo_port" far)
+same "the status where the port is taken" 255 $?
+same "the words" "bind [127.0.0.1]:$near: Address already in use
+channel_setup_fwd_listener_tcpip: cannot listen to port: $near
+Could not request local forwarding." "$said"
+end_background
+said=$(in_background -N -p "$dead" -L "$near:127.0.0.1:$echo_port" far)
+same "the status without a log-in" 255 $?
+[[ $said == *"Connection refused"* ]] || fail "it says: $said"
+in_background far "until [ -e $dir/later ]; do sleep 0.05; done; echo late" >"$dir/out"
+same "the status of a command" 0 $?
+out_is ""
+touch "$dir/later"
+until_true grep -q late "$dir/out"
+nothing_left
+
+step "-f: Ctrl-C at that terminal is not for it"
+E2E_NEAR=$e2e_token bounded python3 - "$SHIM" -F "$e2e_config" -f -N -L "$near:127.0.0.1:$echo_port" far <<'END' || fail "status $?"
+import os, signal, subprocess, sys
+os.setpgrp()
+status = subprocess.call(sys.argv[1:], stdin=subprocess.DEVNULL)
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+os.killpg(0, signal.SIGINT)
+sys.exit(status)
+END
+same "through it" word "$(echo -n word | peer send 127.0.0.1 "$near")"
+end_background
+
 step "lines of the configuration"
 near=$(free_port)
 { cat "$e2e_config"; echo "  LocalForward $near 127.0.0.1:$echo_port"; echo "  SessionType none"; } >"$dir/config"

@@ -208,8 +208,8 @@ TEST(Options, Forwards) {
        "host",
        std::nullopt,
        {"-oClearAllForwardings=yes"}},
-      {{"-TNL1:h:2", "host"}, "host", std::nullopt, {"-TL1:h:2"}},
-      {{"-oSessionType=none", "host"}, "host", std::nullopt, {}},
+      {{"-TfNL1:h:2", "host"}, "host", std::nullopt, {"-TL1:h:2"}},
+      {{"-oSessionType=none", "-oForkAfterAuthentication=yes", "host"}, "host", std::nullopt, {}},
   };
   for (const Expected& run : runs) expect_run(run);
 }

@@ -1,0 +1,116 @@
+#include "client/background.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "client/child_process.h"
+#include "common/io/descriptor.h"
+
+namespace mcdtp {
+namespace {
+
+constexpr int kKilled = 255;
+
+// Passes on what there is now. False: the end.
+bool pass_on(int from) {
+  std::array<char, 4096> buffer{};
+  const ssize_t got = read(from, buffer.data(), buffer.size());
+  if (got > 0) write_stderr_all(std::string_view(buffer.data(), static_cast<std::size_t>(got)));
+  return got > 0 || (got < 0 && errno == EINTR);
+}
+
+// The last words are in the pipe already; who holds it open beyond them does not matter.
+void pass_on_rest(int from) {
+  fcntl(from, F_SETFL, O_NONBLOCK);
+  while (pass_on(from)) {
+  }
+}
+
+int status_of(pid_t child) {
+  int raw = 0;
+  while (waitpid(child, &raw, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(raw) ? WEXITSTATUS(raw) : kKilled;
+}
+
+// The life of the process that was called.
+[[noreturn]] void wait_in_front(pid_t child, int words, int go) {
+  const int end = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
+  std::array<pollfd, 3> wanted = {pollfd{words, POLLIN, 0}, pollfd{go, POLLIN, 0}, pollfd{end, POLLIN, 0}};
+  for (;;) {
+    if (poll(wanted.data(), wanted.size(), -1) < 0) continue;
+    if (wanted[0].revents != 0 && !pass_on(words)) wanted[0].fd = -1;
+    char byte = 0;
+    const bool may_end = wanted[1].revents != 0 && read(go, &byte, 1) == 1;
+    if (wanted[1].revents != 0 && !may_end) wanted[1].fd = -1;
+    if (!may_end && wanted[2].revents == 0) continue;
+    pass_on_rest(words);
+    _exit(may_end ? 0 : status_of(child));
+  }
+}
+
+void become_null(int fd, int flags) {
+  const int null = open("/dev/null", flags | O_CLOEXEC);
+  if (null < 0) return;
+  dup2(null, fd);
+  close(null);
+}
+
+}  // namespace
+
+Background::Background() {
+  const Pipe words = make_pipe();
+  const Pipe go = make_pipe();
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child < 0) throw std::runtime_error(std::string("start a process: ") + std::strerror(errno));
+  if (child > 0) {
+    close(words.write_end);
+    close(go.write_end);
+    wait_in_front(child, words.read_end, go.read_end);
+  }
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != parent) _exit(kKilled);
+  close(words.read_end);
+  close(go.read_end);
+  stderr_ = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  dup2(words.write_end, STDERR_FILENO);
+  close(words.write_end);
+  to_parent_ = go.write_end;
+  for (const int number : {SIGINT, SIGQUIT, SIGHUP}) std::signal(number, SIG_IGN);
+}
+
+void Background::give_back_stderr() {
+  if (!gone_ && stderr_ >= 0) dup2(stderr_, STDERR_FILENO);
+}
+
+void Background::go(bool keeps_output) {
+  if (gone_) return;
+  gone_ = true;
+  prctl(PR_SET_PDEATHSIG, 0);
+  setsid();
+  become_null(STDIN_FILENO, O_RDONLY);
+  if (keeps_output && stderr_ >= 0) {
+    dup2(stderr_, STDERR_FILENO);
+  } else {
+    become_null(STDOUT_FILENO, O_WRONLY);
+    become_null(STDERR_FILENO, O_WRONLY);
+  }
+  if (stderr_ >= 0) close(stderr_);
+  [[maybe_unused]] const ssize_t written = write(to_parent_, "", 1);
+  close(to_parent_);
+}
+
+}  // namespace mcdtp

@@ -1,0 +1,46 @@
+#!/bin/bash
+# A thousand connections at once, thousands one after another, and no descriptor, stream or process left of them.
+. "$(dirname "$0")/lib.sh"
+e2e_start
+peer=$(dirname "$0")/forward_peer.py
+ulimit -n "$(ulimit -Hn)"
+[ "$(ulimit -n)" = unlimited ] || [ "$(ulimit -n)" -ge 4096 ] || skip "this user may have $(ulimit -n) descriptors"
+python3 "$peer" echo >"$dir/port" 2>"$dir/service.err" &
+service=$!
+trap 'kill $service 2>/dev/null; e2e_clean' EXIT
+until_true test -s "$dir/port"
+near=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+listens() { (exec 3<>"/dev/tcp/127.0.0.1/$near") 2>/dev/null; }
+
+# The limit of the log-in is low, so that it has to be raised, and the command has it as it was.
+step "the command's limit of descriptors is the log-in's"
+(ulimit -Sn 300; status 0 shim -L "$near:127.0.0.1:$(cat "$dir/port")" far 'ulimit -Sn' </dev/null) || exit 1
+wanted=$(real_ssh far 'ulimit -Sn' </dev/null)
+out_is "$wanted"
+
+(ulimit -Sn 300; shim_in_background -N -L "$near:127.0.0.1:$(cat "$dir/port")" far) \
+  </dev/null >"$dir/out" 2>"$dir/err" &
+run=$!
+until_true listens
+descriptors() { echo "$(ls "/proc/$run/fd" | wc -l) $(ls "/proc/$(server_pid)/fd" | wc -l)"; }
+bounded python3 "$peer" many 127.0.0.1 "$near" 10 || fail "ten at once"
+settled() { [ "$(descriptors)" = "$before" ]; }
+before=0 && for _ in 1 2 3 4 5 6 7 8 9 10; do before=$(descriptors); sleep 0.1; settled && break; done
+echo "  descriptors of client and server: $before"
+
+step "a thousand at once"
+bounded python3 "$peer" many 127.0.0.1 "$near" 1000 || fail "a thousand at once"
+until_true settled
+
+step "two thousand one after another"
+bounded python3 "$peer" rows 127.0.0.1 "$near" 2000 || fail "two thousand in a row"
+until_true settled
+
+step "more at once than there can be streams: those that find no room wait"
+bounded python3 "$peer" many 127.0.0.1 "$near" 2100 || fail "2100 at once"
+until_true settled
+err_is ""
+kill "$run"
+wait "$run"
+nothing_left
+passed
