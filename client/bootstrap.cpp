@@ -68,6 +68,17 @@ ExecRequest exec_request(const Options& options, const std::optional<SshConfig>&
   return request;
 }
 
+std::optional<Opening> build_opening(const Options& options, ExecRequest request) {
+  auto offer = options.install ? find_install_offer(install_folders()) : std::nullopt;
+  if (offer) request.install_version = offer->version;
+  if (options.install && !offer && !options.quiet)
+    say("there is nothing to install: no mcdtp-server.MACHINE (scripts/build --static makes one)");
+  auto exec_line = build_exec_line(request);
+  auto request_line = build_request_line(request);
+  if (!exec_line || !request_line) return std::nullopt;
+  return Opening{std::move(*exec_line), std::move(*request_line), std::move(offer)};
+}
+
 std::optional<std::string> only_for_ssh(const SshConfig& config) {
   if (config.text("requesttty") == "true" || config.text("requesttty") == "force")
     return "it wants a terminal";
@@ -114,13 +125,51 @@ void start_log_in(Login& login, const Options& options, const Libssh2Choice& cho
   login.ssh = std::make_unique<SshProcess>(bootstrap_words(options, choice.config, exec_line, watch));
 }
 
+// What cannot be written, the far side's end says soon.
+void write_whole(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = write(fd, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return;
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+}
+
+// The answer to what the far side asks.
+std::string answer(const std::string& question, const Options& options, const Opening& opening) {
+  if (!question.starts_with(kInstallQuestion)) return opening.request_line;
+  const std::string machine = question.substr(kInstallQuestion.size());
+  std::string text = opening.offer ? install_answer(*opening.offer, machine) : "none\n";
+  if (options.quiet) return text;
+  const bool sends = text.starts_with("send ");
+  say((sends ? "installing mcdtp-server on " : "there is no server to install on ") + options.host + " (" +
+      machine + (sends ? ", " + std::to_string(text.size()) + " bytes)" : ")"));
+  return text;
+}
+
+// Takes what came and says what is asked for. False: nothing more comes.
+bool take_more(Login& login, const Options& options, const Opening& opening, LoginWatch& watch,
+               MutableBytes buffer) {
+  const ssize_t got = read(login.ssh->stdout_fd(), buffer.data(), buffer.size());
+  if (got < 0 && errno == EINTR) return true;
+  if (got <= 0) return false;
+  login.result = login.finder.feed(buffer.first(static_cast<std::size_t>(got)));
+  while (login.result == GreetingFinder::Result::kAsks) {
+    watch.heard();
+    write_whole(login.ssh->stdin_fd(), answer(login.finder.question(), options, opening));
+    login.result = login.finder.feed({});
+  }
+  return true;
+}
+
 }  // namespace
 
-std::unique_ptr<Login> log_in(const Options& options, const Libssh2Choice& choice,
-                              const std::string& exec_line, Duration patience) {
+std::unique_ptr<Login> log_in(const Options& options, const Libssh2Choice& choice, const Opening& opening,
+                              Duration patience) {
   LoginWatch watch(std::max<Duration>(patience, connect_timeout(choice.config)));
   auto login = std::make_unique<Login>();
-  start_log_in(*login, options, choice, exec_line, watch);
+  if (options.server_subsystem || opening.offer) login->finder.take_questions();
+  start_log_in(*login, options, choice, opening.exec_line, watch);
   const std::string host_name = choice.config ? choice.config->host_name() : options.host;
   login->addresses = std::make_unique<FarAddresses>(host_name, options.address_family);
   std::array<std::uint8_t, 16 * 1024> buffer;
@@ -129,10 +178,7 @@ std::unique_ptr<Login> log_in(const Options& options, const Libssh2Choice& choic
       login->result = GreetingFinder::Result::kNone;
       break;
     }
-    const ssize_t got = read(login->ssh->stdout_fd(), buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    login->result = login->finder.feed(Bytes(buffer).first(static_cast<std::size_t>(got)));
+    if (!take_more(*login, options, opening, watch, buffer)) break;
   }
   wipe(buffer);
   login->done = watch.is_logged_in();

@@ -5,6 +5,7 @@
 
 #include "client/child_process.h"
 #include "client/far_addresses.h"
+#include "client/install_offer.h"
 #include "client/libssh2_plan.h"
 #include "client/options.h"
 #include "client/ssh_config.h"
@@ -27,6 +28,15 @@ struct Login {
 // SendEnv decides which variables ride along.
 ExecRequest exec_request(const Options& options, const std::optional<SshConfig>& config);
 
+// What the far side is told.
+struct Opening {
+  std::string exec_line;
+  std::string request_line;           // where the server is a subsystem, and asks
+  std::optional<InstallOffer> offer;  // where a server may be installed
+};
+// Nothing: it cannot be said in a line; see build_exec_line(). Tells the user where there is nothing to install.
+std::optional<Opening> build_opening(const Options& options, ExecRequest request);
+
 // What the configuration files ask for beyond the command line: no command, no stdin, the background. (What the
 // command line says of these does not reach the ssh that is asked, unless it says no.)
 void apply_configuration(Options& options, const SshConfig& config);
@@ -39,11 +49,11 @@ std::optional<std::string> only_for_ssh(const SshConfig& config);
 inline constexpr Duration kGreetingPatience = seconds(5);
 
 // Logs in, by libssh2 where `choice` has a plan for it and by the real ssh otherwise, and waits for the greeting
-// or its absence. Nothing is sent before, so that a forced command sees no stray byte. The greeting may take the
+// or its absence. Nothing is sent before it is asked for, so that a forced command sees no stray byte. The greeting may take the
 // patience after the log-in, or ConnectTimeout where that is longer; where the user's own LocalCommand keeps ssh
 // from telling when the log-in is done, it may take for ever. Throws where ssh cannot be started, or libssh2
 // alone may be used and cannot.
-std::unique_ptr<Login> log_in(const Options& options, const Libssh2Choice& choice,
-                              const std::string& exec_line, Duration patience = kGreetingPatience);
+std::unique_ptr<Login> log_in(const Options& options, const Libssh2Choice& choice, const Opening& opening,
+                              Duration patience = kGreetingPatience);
 
 }  // namespace mcdtp

@@ -67,7 +67,7 @@ void LoginWatch::take_signal() {
 }
 
 std::optional<Duration> LoginWatch::remaining() const {
-  if (!deadline_) return std::nullopt;
+  if (!deadline_ || heard_) return std::nullopt;
   return std::max(Duration(0), *deadline_ - now());
 }
 

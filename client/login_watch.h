@@ -26,6 +26,8 @@ class LoginWatch {
   std::vector<std::string> ssh_words() const;
   // The log-in is done, as others than ssh know. Only the first call counts.
   void logged_in();
+  // The far side runs what we asked for: from now on it may take its time.
+  void heard() { heard_ = true; }
   // Is it known to be done?
   bool is_logged_in();
   // Waits until `fd` can be read or has ended. False: patience is over.
@@ -37,6 +39,7 @@ class LoginWatch {
 
   Duration patience_;
   std::optional<Time> deadline_;
+  bool heard_ = false;
   int signal_fd_ = 0;
   sigset_t mask_before_{};
 };

@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <ctime>
 #include <exception>
 #include <memory>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "client/background.h"
 #include "client/bootstrap.h"
+#include "client/forced_memory.h"
 #include "client/git_hosts.h"
 #include "client/options.h"
 #include "client/plain.h"
@@ -33,13 +35,26 @@ int print(std::string_view text) {
   mcdtp::hand_over(options.words_for_hand_over());
 }
 
+std::int64_t seconds_since_1970() { return static_cast<std::int64_t>(std::time(nullptr)); }
+
+// A shell says so of what it cannot run: then the far side is out of order, which will not last.
+bool could_not_run(int status) { return status == 126 || status == 127; }
+
 // No greeting: a failed log-in, of which ssh has spoken; or a command that the far side forces on this key, or a
 // server that cannot start. Then the real ssh runs, with the same words; not one byte of stdin has been read.
-int without_greeting(const mcdtp::Options& options, mcdtp::Login& login, mcdtp::Background* background) {
+int without_greeting(const mcdtp::Options& options, mcdtp::Login& login,
+                     const std::optional<mcdtp::ForcedMemory>& memory, mcdtp::Background* background) {
   const bool ended = login.result == GreetingFinder::Result::kMore;
+  const bool silent = login.finder.noise().empty();
   login.ssh->close_pipes();
-  if (ended && login.ssh->wait() == kFailed && !login.done && login.finder.noise().empty()) return kFailed;
+  const int status = ended ? login.ssh->wait() : 0;
+  if (status == kFailed && !login.done && silent) return kFailed;
   if (options.verbose > 0) say("the far side runs no command of ours: going on as plain ssh");
+  const bool another = ended || login.result == GreetingFinder::Result::kNone;
+  if (another && !could_not_run(status) && memory && !options.server_subsystem) {
+    const bool sure = ended || !silent;
+    memory->remember(seconds_since_1970(), sure ? mcdtp::ForcedMemory::kSure : mcdtp::ForcedMemory::kUnsure);
+  }
   login.ssh.reset();
   if (background != nullptr) background->give_back_stderr();
   mcdtp::hand_over(options.words_for_hand_over());
@@ -47,44 +62,62 @@ int without_greeting(const mcdtp::Options& options, mcdtp::Login& login, mcdtp::
 
 // What ssh resolved, and whether libssh2 may log in.
 mcdtp::Libssh2Choice choose_backend(const mcdtp::Options& options) {
-  if (options.backend != mcdtp::BackendChoice::kSsh) return mcdtp::choose_libssh2(options);
+  const bool ssh_alone = options.backend == mcdtp::BackendChoice::kSsh || options.server_subsystem;
+  if (!ssh_alone) return mcdtp::choose_libssh2(options);
   mcdtp::Libssh2Choice choice;
+  if (options.server_subsystem) choice.why_not = "the server is a subsystem";
   choice.config = mcdtp::ask_ssh_for_config(options);
   return choice;
 }
 
+std::optional<mcdtp::ForcedMemory> memory_of(const mcdtp::Libssh2Choice& choice) {
+  if (!choice.config) return std::nullopt;
+  return mcdtp::ForcedMemory(mcdtp::cache_folder(), *choice.config);
+}
+
+// Why the real ssh has to run, now that ssh's configuration is known.
+std::optional<std::string> reason_to_leave(const mcdtp::Options& options, const mcdtp::SshConfig& config) {
+  if (auto reason = mcdtp::only_for_ssh(config)) return reason;
+  if (options.shim_wanted) return std::nullopt;
+  if (mcdtp::serves_git_alone(config.host_name())) return "it serves git alone";
+  const mcdtp::ForcedMemory memory(mcdtp::cache_folder(), config);
+  if (!options.server_subsystem && memory.holds(seconds_since_1970()))
+    return "no command of ours ran there of late, says " + memory.path();
+  return std::nullopt;
+}
+
 int log_in_and_run(mcdtp::Options options, mcdtp::TransferLog& log) {
   const mcdtp::Libssh2Choice choice = choose_backend(options);
-  if (choice.config && !options.shim_wanted && mcdtp::serves_git_alone(choice.config->host_name()))
-    become_ssh(options, "it serves git alone");
   if (!choice.has_ssh) say("there is no ssh here: its configuration was not read");
   if (choice.config) apply_configuration(options, *choice.config);
   if (options.terminal_if_stdin_is_one && !options.no_command && isatty(STDIN_FILENO))
     become_ssh(options, "it wants a terminal");
-  const auto reason = choice.config ? mcdtp::only_for_ssh(*choice.config) : std::nullopt;
-  if (reason) become_ssh(options, *reason);
+  if (const auto reason = choice.config ? reason_to_leave(options, *choice.config) : std::nullopt)
+    become_ssh(options, *reason);
   const auto plan = mcdtp::plan_forwards(options, choice.config);
   if (!plan) become_ssh(options, "it knows what to forward");
   mcdtp::ExecRequest request = mcdtp::exec_request(options, choice.config);
   request.remote_forwards = plan->remote_forwards();
   request.needs_server = options.no_command || plan->forwards_anything();
-  const auto exec_line = mcdtp::build_exec_line(request);
-  if (!exec_line) become_ssh(options, "the command is too long");
+  const auto opening = mcdtp::build_opening(options, request);
+  if (!opening) become_ssh(options, "the command is too long");
+  const auto memory = memory_of(choice);
   const auto background = options.background ? std::make_unique<mcdtp::Background>() : nullptr;
   const auto go_to_background = [&] {
     if (background) background->go(!options.no_command || options.verbose > 0);
   };
-  const auto login = mcdtp::log_in(options, choice, *exec_line);
+  const auto login = mcdtp::log_in(options, choice, *opening);
   switch (login->result) {
     case GreetingFinder::Result::kGreeting:
+      if (memory) memory->forget();
       return mcdtp::run_session(options, *plan, *login, log, go_to_background);
     case GreetingFinder::Result::kPlain:
       // An older server, which knows of no forwards: it has begun the command, and HUPs it.
-      if (request.needs_server) return without_greeting(options, *login, background.get());
+      if (request.needs_server) return without_greeting(options, *login, memory, background.get());
       if (!options.quiet) say("no mcdtp-server on " + options.host + ": going on over plain ssh");
       go_to_background();
       return mcdtp::run_plain_session(*login, !options.no_stdin);
-    default: return without_greeting(options, *login, background.get());
+    default: return without_greeting(options, *login, memory, background.get());
   }
 }
 

@@ -214,6 +214,10 @@ Takes the options of ssh, and these:
   --memory SIZE          most memory for data under way, from 8M on (default 256M)
   --bootstrap WAY        how to log in: auto, libssh2 or ssh (default auto)
   --server PATH          mcdtp-server on the far host (default: found by its shell)
+  --install[=no]         bring our own static mcdtp-server to a far host that has
+                         none of this version, into ~/.cache/mcdtp there
+  --server-subsystem NAME
+                         the far sshd starts mcdtp-server, as a subsystem of this name
   --log FILE             appends a line on each transfer
   --log-full FILE        appends the course of each transfer, ten times a second, as CSV
   --help, --version      print this, or the version

@@ -139,6 +139,19 @@ Complaint read_server(const std::string& value, Options& options) {
   return std::nullopt;
 }
 
+Complaint read_server_subsystem(const std::string& value, Options& options) {
+  if (value.empty() || value.starts_with('-')) return "--server-subsystem: give the name of a subsystem";
+  options.server_subsystem = value;
+  return std::nullopt;
+}
+
+Complaint read_install(const std::string& value, Options& options) {
+  const auto wanted = parse_switch(value.empty() ? "yes" : value);
+  if (!wanted) return "--install=" + value + ": there are yes and no";
+  options.install = *wanted;
+  return std::nullopt;
+}
+
 Complaint read_path(const std::string& name, const std::string& value, std::optional<std::string>& path) {
   if (value.empty()) return name + ": the name of the file is empty";
   path = value;
@@ -166,6 +179,8 @@ constexpr std::array kOwnOptions = {
     OwnOption{"memory", ValueRule::kRequired, read_memory},
     OwnOption{"bootstrap", ValueRule::kRequired, read_bootstrap},
     OwnOption{"server", ValueRule::kRequired, read_server},
+    OwnOption{"install", ValueRule::kOptional, read_install},
+    OwnOption{"server-subsystem", ValueRule::kRequired, read_server_subsystem},
     OwnOption{"log", ValueRule::kRequired,
               [](const std::string& v, Options& o) { return read_path("--log", v, o.log_path); }},
     OwnOption{"log-full", ValueRule::kRequired,
@@ -207,7 +222,7 @@ std::optional<SshOption> own_option_of(std::string_view keyword, const std::stri
   const auto found = std::find_if(kOwnOptions.begin(), kOwnOptions.end(), [&](const OwnOption& own) {
     return without_dashes(own.name) == without_dashes(keyword);
   });
-  if (found == kOwnOptions.end() || found->rule != ValueRule::kRequired) return std::nullopt;
+  if (found == kOwnOptions.end() || found->rule == ValueRule::kNone) return std::nullopt;
   option.name = found->name;
   return option;
 }
@@ -216,9 +231,8 @@ std::optional<std::string> apply_own_option(const SshOption& option, Options& op
   if (option.letter == 'c') return read_channels(*option.value, options);
   const OwnOption* own = find_own(option.name);
   if (!own) return "unknown option --" + option.name + " (mcdtp-shim --help lists them)";
-  const bool wants_value = own->rule == ValueRule::kRequired;
-  if (wants_value && !option.value) return "--" + option.name + " needs a value";
-  if (!wants_value && option.value) return "--" + option.name + " takes no value";
+  if (own->rule == ValueRule::kRequired && !option.value) return "--" + option.name + " needs a value";
+  if (own->rule == ValueRule::kNone && option.value) return "--" + option.name + " takes no value";
   return own->read(option.value.value_or(""), options);
 }
 

@@ -11,7 +11,7 @@
 
 #include "client/host_pattern.h"
 #include "client/own_options.h"
-#include "client/shell_words.h"
+#include "common/core/shell_words.h"
 #include "common/io/file_text.h"
 
 namespace mcdtp {

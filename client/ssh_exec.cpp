@@ -84,8 +84,9 @@ std::vector<std::string> bootstrap_argv(const Options& options, const std::strin
   CHECK(options.action == Action::kRun);
   std::vector<std::string> argv = {"ssh", "-T", "-oRemoteCommand=none", "-oClearAllForwardings=yes",
                                    "-oControlMaster=no"};
+  if (options.server_subsystem) argv.push_back("-s");
   argv.insert(argv.end(), options.ssh_words.begin(), options.ssh_words.end());
-  argv.insert(argv.end(), {"--", options.host, exec_line});
+  argv.insert(argv.end(), {"--", options.host, options.server_subsystem.value_or(exec_line)});
   return argv;
 }
 

@@ -15,8 +15,8 @@ std::string find_real_ssh();
 // Becomes the real ssh, called "ssh" with `words`. Throws where that fails.
 [[noreturn]] void hand_over(const std::vector<std::string>& words);
 
-// The command line, "ssh" included, that logs in and runs `exec_line` on the far host without terminal,
-// forwardings or command of the configuration. ssh keeps the first value of an option, so ours come first.
+// The command line, "ssh" included, that logs in and runs `exec_line` on the far host, or the subsystem that is the
+// server, without terminal, forwardings or command of the configuration. ssh keeps the first value of an option, so ours come first.
 // REQUIRES: options.action is kRun.
 std::vector<std::string> bootstrap_argv(const Options& options, const std::string& exec_line);
 

@@ -11,7 +11,8 @@
 namespace mcdtp {
 
 // What follows an option. kUnknown: ssh 9.2 has no such letter, or nobody such a long name.
-enum class ValueRule { kNone, kRequired, kUnknown };
+// kOptional: a value only after "=", of a long option.
+enum class ValueRule { kNone, kRequired, kOptional, kUnknown };
 
 // The rule of one letter, after the option string of OpenSSH 9.2.
 ValueRule ssh_letter_rule(char letter);

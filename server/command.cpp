@@ -39,9 +39,14 @@ std::string environment_or(const char* name, std::string fallback) {
 std::string user_shell() {
   std::string shell = environment_or("SHELL", "");
   if (!shell.empty()) return shell;
+#ifdef MCDTP_STATIC
+  // Whoever asks for the password file asks for the libraries of the host that this was built on.
+  return "/bin/sh";
+#else
   const passwd* user = getpwuid(getuid());
   const bool known = user != nullptr && user->pw_shell != nullptr && *user->pw_shell != '\0';
   return known ? user->pw_shell : "/bin/sh";
+#endif
 }
 
 std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }

@@ -1,11 +1,15 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <exception>
 #include <string>
+#include <vector>
 
 #include "common/io/descriptor.h"
+#include "server/admin.h"
 #include "server/command.h"
+#include "server/limits.h"
 #include "server/options.h"
 #include "server/serve.h"
 
@@ -18,18 +22,53 @@ int say(std::string_view text) {
   return ::write(STDOUT_FILENO, text.data(), text.size()) == static_cast<ssize_t>(text.size()) ? 0 : kFailed;
 }
 
-int run(int argc, char** argv) {
-  mcdtp::open_missing_stdio();
-  std::signal(SIGPIPE, SIG_IGN);
-  const mcdtp::ServerOptions options = mcdtp::parse_server_options(argc, argv);
+// The host's limits, and more where the administrator names them.
+mcdtp::Limits all_limits(const std::optional<mcdtp::AdminOptions>& admin) {
+  mcdtp::Limits limits = mcdtp::read_limits(MCDTP_SERVER_CONF, true);
+  if (!admin) return limits;
+  for (const std::string& path : admin->limits_files)
+    limits = tighter(limits, mcdtp::read_limits(path, false));
+  return limits;
+}
+
+// Unset: the client is none of ours, and gets the forced command alone.
+std::optional<mcdtp::ServerOptions> find_options(const std::vector<std::string>& words,
+                                                 const std::optional<mcdtp::AdminOptions>& admin) {
+  if (!admin) return mcdtp::parse_server_words(words);
+  if (!admin->forced) return mcdtp::parse_server_words(mcdtp::ask_for_words());
+  const char* original = std::getenv("SSH_ORIGINAL_COMMAND");
+  return mcdtp::forced_options(*admin->forced,
+                               original ? std::optional<std::string>(original) : std::nullopt);
+}
+
+[[noreturn]] void become_command(const mcdtp::CommandSpec& spec) {
+  std::signal(SIGPIPE, SIG_DFL);
+  mcdtp::run_plain(spec);
+}
+
+int run_client(mcdtp::ServerOptions options, const mcdtp::Limits& limits) {
   if (options.print) return say(*options.print);
   if (options.subsystem && !mcdtp::find_subsystem(*options.command)) return say(mcdtp::no_subsystem_line());
+  apply_limits(limits, options);
   if (options.protocol == mcdtp::kProtocolVersion) return mcdtp::serve(options);
+  if (options.no_plain) return say(mcdtp::no_subsystem_line());
   if (options.no_plain) return say(mcdtp::no_subsystem_line());
   // Another version of the client: it gets what it would get without us.
   if (say(mcdtp::plain_line()) != 0) return kFailed;
-  std::signal(SIGPIPE, SIG_DFL);
-  mcdtp::run_plain({options.command, options.subsystem, options.environment});
+  become_command({options.command, options.subsystem, options.environment});
+}
+
+int run(int argc, char** argv) {
+  mcdtp::open_missing_stdio();
+  std::signal(SIGPIPE, SIG_IGN);
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  const auto admin = mcdtp::parse_admin_options(words);
+  const mcdtp::Limits limits = all_limits(admin);
+  const auto options = find_options(words, admin);
+  if (!options) become_command({admin->forced, false, {}});
+  // Of our exec line; what the client asked for is among the options.
+  if (admin) unsetenv("SSH_ORIGINAL_COMMAND");
+  return run_client(*options, limits);
 }
 
 }  // namespace

@@ -26,16 +26,6 @@ std::optional<Number> parse_number(std::string_view text) {
   return number;
 }
 
-PortRange parse_port_range(const std::string& text) {
-  const std::size_t dash = text.find('-');
-  const std::size_t after = dash == text.npos ? text.size() : dash + 1;
-  const auto low = parse_number<std::uint16_t>(std::string_view(text).substr(0, dash));
-  const auto high = parse_number<std::uint16_t>(std::string_view(text).substr(after));
-  if (!low || !high || *low == 0 || *low > *high)
-    refuse("--port-range: " + text + " is not LOW-HIGH, two ports from 1 to 65535");
-  return {*low, *high};
-}
-
 bool is_variable_name(std::string_view name) {
   constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
   constexpr std::string_view kRest = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
@@ -70,7 +60,7 @@ void add_common(CLI::App& app, ServerOptions& options, Words& environment) {
 }
 
 void add_rest(CLI::App& app, ServerOptions& options, std::string& ports) {
-  app.set_version_flag("--version", "mcdtp-server " MCDTP_VERSION);
+  app.set_version_flag("--version", server_version());
   app.add_flag("--no-command", options.no_command, "Run nothing: the client only forwards ports");
   app.add_option("--remote-forwards", options.remote_forwards,
                  "Begin the command after so many ports were asked for");
@@ -96,7 +86,11 @@ void add_rest(CLI::App& app, ServerOptions& options, std::string& ports) {
       ->check(CLI::Range(kMinDatagram, kMaxDatagram));
   app.add_option("--rate", options.rate_bps, "Bits of payload a second, for --cc fixed")
       ->check(CLI::Range(std::uint64_t{1}, std::numeric_limits<std::uint64_t>::max()));
-  app.footer("-- COMMAND, one word, is run by your shell; without it the shell reads from stdin.");
+  app.footer(
+      "-- COMMAND, one word, is run by your shell; without it the shell reads from stdin.\n\n"
+      "For administrators, instead of all these; see mcdtp-server(1):\n"
+      "  --forced COMMAND [--limits FILE]   in authorized_keys: runs it, whatever the client asks for\n"
+      "  --ask [--limits FILE]              as a Subsystem in sshd_config");
 }
 
 // CLI11 takes the words last first.
@@ -137,7 +131,10 @@ void parse_all(const Words& words, ServerOptions& options) {
   } catch (const CLI::CallForVersion& version) {
     options.print = std::string(version.what()) + "\n";
   }
-  if (!ports.empty()) options.ports = parse_port_range(ports);
+  if (const auto range = parse_port_range(ports))
+    options.ports = *range;
+  else if (!ports.empty())
+    refuse("--port-range: " + ports + " is not LOW-HIGH, two ports from 1 to 65535");
   if (options.cc == "fixed" && !options.rate_bps) refuse("--cc fixed needs --rate");
   if (!find_pacing(options.pacing)) refuse("--pacing: there are even and burst");
   if (!options.pacing.empty() && options.cc != "fixed") refuse("--pacing is for --cc fixed");
@@ -145,9 +142,21 @@ void parse_all(const Words& words, ServerOptions& options) {
 
 }  // namespace
 
+std::optional<PortRange> parse_port_range(const std::string& text) {
+  const std::size_t dash = text.find('-');
+  const std::size_t after = dash == text.npos ? text.size() : dash + 1;
+  const auto low = parse_number<std::uint16_t>(std::string_view(text).substr(0, dash));
+  const auto high = parse_number<std::uint16_t>(std::string_view(text).substr(after));
+  if (!low || !high || *low == 0 || *low > *high) return std::nullopt;
+  return PortRange{*low, *high};
+}
+
 ServerOptions parse_server_options(int argc, const char* const* argv) {
+  return parse_server_words(Words(argv + 1, argv + argc));
+}
+
+ServerOptions parse_server_words(Words words) {
   ServerOptions options;
-  Words words(argv + 1, argv + argc);
   take_command(words, options);
   if (speaks_our_version(words, options)) parse_all(words, options);
   if (options.subsystem && !options.command) refuse("--subsystem needs its name after --");

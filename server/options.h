@@ -47,6 +47,8 @@ struct ServerOptions {
   std::optional<std::string> command;
   // Names as a shell can export them.
   std::vector<std::pair<std::string, std::string>> environment;
+  // Bits of payload a second that the server sends at most, whatever its congestion control says. Never the client's.
+  std::optional<std::uint64_t> max_rate_bps;
   // --help or --version: this is to be printed on stdout, and nothing else to be done.
   std::optional<std::string> print;
 };
@@ -54,5 +56,10 @@ struct ServerOptions {
 // Throws std::runtime_error, one sentence, for what stands in no help text or out of its range.
 // REQUIRES: argc >= 1.
 ServerOptions parse_server_options(int argc, const char* const* argv);
+// The same, without the program's name.
+ServerOptions parse_server_words(std::vector<std::string> words);
+
+// LOW-HIGH, both from 1 on; unset for anything else.
+std::optional<PortRange> parse_port_range(const std::string& text);
 
 }  // namespace mcdtp

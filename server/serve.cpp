@@ -108,8 +108,9 @@ Server::Server(const ServerOptions& options) : options_(options) {
   random_bytes(greeting.secret);
   keys_ = std::make_unique<SessionKeys>(greeting.secret, greeting.cipher);
   const std::size_t channels = sockets.empty() ? options.channels : sockets.size();
-  const SendingOptions sending{options.cc,       options.pacing,       options.rate_bps,
-                               options.coupling, options.max_datagram, options.memory_bytes};
+  const SendingOptions sending{options.cc,          options.pacing,       options.rate_bps,
+                               options.coupling,    options.max_datagram, options.memory_bytes,
+                               options.max_rate_bps};
   driver_ = std::make_unique<Driver>(
       io_, make_session_config(Role::kServer, sending, channels, channels), *keys_,
       Driver::Callbacks{[this](const SessionEvent& event) { on_event(event); },

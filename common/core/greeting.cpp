@@ -5,11 +5,16 @@
 #include <cstring>
 
 #include "common/core/check.h"
+#include "common/core/exec_words.h"
 
 namespace mcdtp {
 namespace {
 
 constexpr std::string_view kLineStart = "\nMCDTP ";
+// The words of the server stand between these two in every version of the line.
+constexpr std::string_view kExecLineStart = R"sh(exec sh -c 'eval "set -- $(printf %b ")sh";
+constexpr std::string_view kExecWordsEnd = R"sh(")"; )sh";
+constexpr std::string_view kRequestStart = "MCDTP request ";
 // Looked in after PATH: a login's PATH may lack them.
 constexpr std::string_view kServerPlaces =
     "$HOME/.local/bin:$HOME/bin:/usr/local/bin:/usr/bin:/opt/mcdtp/bin";
@@ -17,42 +22,9 @@ constexpr std::string_view kServerPlaces =
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Not std::isalnum, which asks the locale.
-bool is_plain_byte(char c) {
-  return is_letter(c) || is_digit(c) || c == '_' || c == '.' || c == '/' || c == '-';
-}
-
 bool is_variable_name(std::string_view name) {
   const auto fits = [](char c) { return is_letter(c) || is_digit(c) || c == '_'; };
   return !name.empty() && !is_digit(name[0]) && std::all_of(name.begin(), name.end(), fits);
-}
-
-// Text that means itself in single quotes of every shell, and is decoded by printf %b there.
-std::string octal(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (is_plain_byte(c)) {
-      out += c;
-      continue;
-    }
-    out += "\\0";
-    for (const int shift : {6, 3, 0}) out += static_cast<char>('0' + ((byte >> shift) & 7));
-  }
-  return out;
-}
-
-// One word for a POSIX shell. Plain ones stay as they are, which keeps the line short.
-std::string quote(std::string_view word) {
-  if (!word.empty() && std::all_of(word.begin(), word.end(), is_plain_byte)) return std::string(word);
-  std::string out = "'";
-  for (const char c : word) {
-    if (c == '\'')
-      out += "'\\''";
-    else
-      out += c;
-  }
-  return out + "'";
 }
 
 // Prints where the server is, or nothing.
@@ -86,32 +58,27 @@ std::vector<std::string> fixed_options(const ExecRequest& r) {
   return words;
 }
 
-std::string join(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : " ") + octal(word);
-  return out;
-}
-
 bool can_be_said(const ExecRequest& r) {
   const auto fits = [](std::string_view s) { return s.size() < kMaxExecLine && s.find('\0') == s.npos; };
   for (const auto& [name, value] : r.environment)
     if (!is_variable_name(name) || !fits(value)) return false;
+  const std::string& version = r.install_version;
+  if (!std::all_of(version.begin(), version.end(), is_plain_byte)) return false;
   return fits(r.cc) && fits(r.pacing) && fits(r.server_command) && fits(r.command.value_or(""));
 }
 
-// The server's arguments as shell words, made printable.
+// The server's arguments, made printable.
 std::string encoded_words(const ExecRequest& r, const std::vector<std::string>& options) {
-  std::vector<std::string> words;
-  for (const std::string& option : options) words.push_back(quote(option));
+  std::vector<std::string> words = options;
   for (const auto& [name, value] : r.environment) {
     words.emplace_back("--env");
-    words.push_back(quote(name + "=" + value));
+    words.push_back(name + "=" + value);
   }
   if (r.command && !r.no_command) {
     words.emplace_back("--");
-    words.push_back(quote(*r.command));
+    words.push_back(*r.command);
   }
-  return join(words);
+  return encode_words(words);
 }
 
 // What the script does when no server was found. $1 is the first word after the fixed options.
@@ -121,6 +88,31 @@ std::string without_server(const ExecRequest& r) {
   if (!r.environment.empty()) script += R"sh(while [ "$1" = --env ]; do export "$2"; shift 2; done; )sh";
   script += R"sh(printf "\nMCDTP plain\n"; exec "${SHELL:-/bin/sh}" )sh";
   return script + (r.command ? R"sh(-c "$2")sh" : "-l");
+}
+
+// Runs a server that was found, and any of the same version; else makes $1 the one that is installed, or is to be.
+// Where nothing can be written or run there, all stays as it was. What is sent is read to its end in every case, for
+// the command's stdin follows it. Other variables than these would be the command's.
+std::string with_installation(const ExecRequest& r) {
+  std::string script =
+      R"sh(if [ -x "$1" ]; then case "$("$1" --version 2>/dev/null)" in ")sh" + server_version();
+  script += R"sh(") exec "$@";; esac; fi; shift; set -- "$HOME/.cache/mcdtp/)sh" + r.install_version;
+  script += R"sh(/$(uname -m)/mcdtp-server" "$@"; )sh";
+  script +=
+      R"sh(if [ -x "$1" ]; then :; elif (umask 077; mkdir -p "${1%/*}" && : >"$1.$$") 2>/dev/null; then )sh";
+  script += R"sh(printf "\nMCDTP install %s\n" "$(uname -m)"; read -r mcdtp_go mcdtp_size mcdtp_sum; )sh";
+  script +=
+      R"sh(if [ "$mcdtp_go" = send ]; then head -c "$mcdtp_size" | { cat >"$1.$$"; cat >/dev/null; }; )sh";
+  script +=
+      R"sh(case "$({ sha256sum || busybox sha256sum || openssl dgst -sha256 -r; } <"$1.$$" 2>/dev/null)" in )sh";
+  script +=
+      R"sh("$mcdtp_sum "*) chmod 700 "$1.$$" && "$1.$$" --version >/dev/null 2>&1 && mv -f "$1.$$" "$1";; esac; )sh";
+  script += R"sh([ -x "$1" ] || echo "mcdtp-server could not be installed as $1" >&2; fi; rm -f "$1.$$"; )sh";
+  return script + R"sh(else echo "mcdtp-server cannot be installed as $1" >&2; fi; )sh";
+}
+
+bool is_question(std::string_view line) {
+  return line == ask_line() || line.starts_with(std::string(kLineStart) + std::string(kInstallQuestion));
 }
 
 enum class Found { kNo, kYes, kMaybe };
@@ -187,14 +179,36 @@ bool parse_tcp_port(std::string_view text, std::optional<std::uint16_t>& port) {
 std::optional<std::string> build_exec_line(const ExecRequest& r) {
   if (!can_be_said(r)) return std::nullopt;
   const std::vector<std::string> options = fixed_options(r);
-  std::string line =
-      R"sh(exec sh -c 'eval "set -- $(printf %b ")sh" + encoded_words(r, options) + R"sh(")"; )sh";
+  std::string line = std::string(kExecLineStart) + encoded_words(r, options) + std::string(kExecWordsEnd);
   line += R"sh(set -- "$(PATH=${PATH:+$PATH:})sh" + std::string(kServerPlaces) + "; ";
   line += server_lookup(r.server_command) + R"sh()" "$@"; )sh";
+  if (!r.install_version.empty()) line += with_installation(r);
   line += R"sh(if [ -f "$1" ] && [ -x "$1" ]; then exec "$@"; fi; )sh";
   line += "shift " + std::to_string(options.size() + 1) + "; " + without_server(r) + "'";
   if (line.size() > kMaxExecLine) return std::nullopt;
   return line;
+}
+
+std::optional<std::vector<std::string>> parse_exec_line(std::string_view line) {
+  if (!line.starts_with(kExecLineStart)) return std::nullopt;
+  line.remove_prefix(kExecLineStart.size());
+  const std::size_t end = line.find(kExecWordsEnd);
+  if (end == line.npos) return std::nullopt;
+  return decode_words(line.substr(0, end));
+}
+
+std::optional<std::string> build_request_line(const ExecRequest& r) {
+  if (!can_be_said(r)) return std::nullopt;
+  std::string line = std::string(kRequestStart) + encoded_words(r, fixed_options(r)) + "\n";
+  if (line.size() > kMaxExecLine) return std::nullopt;
+  return line;
+}
+
+std::optional<std::vector<std::string>> parse_request_line(std::string_view line) {
+  if (!line.starts_with(kRequestStart) || !line.ends_with('\n')) return std::nullopt;
+  line.remove_prefix(kRequestStart.size());
+  line.remove_suffix(1);
+  return decode_words(line);
 }
 
 bool is_greeting_address(std::string_view text) {
@@ -238,11 +252,20 @@ std::optional<Greeting> parse_greeting(std::string_view line) {
 }
 
 GreetingFinder::Result GreetingFinder::feed(Bytes data) {
-  CHECK(result_ == Result::kMore);
+  CHECK(result_ == Result::kMore || result_ == Result::kAsks);
+  if (result_ == Result::kAsks) forget_question();
   append(data);
   result_ = scan();
   if (result_ == Result::kMore || result_ == Result::kNone) noise_size_ = rest_begin_ = buffer_.size();
   return result_;
+}
+
+// The far side goes on after it as if it had said nothing.
+void GreetingFinder::forget_question() {
+  const auto begin = buffer_.begin();
+  buffer_.erase(begin + static_cast<std::ptrdiff_t>(noise_size_),
+                begin + static_cast<std::ptrdiff_t>(rest_begin_));
+  scanned_ = noise_size_;
 }
 
 // A vector that grows by itself would leave the secret behind in the memory it gives back.
@@ -283,6 +306,10 @@ GreetingFinder::Result GreetingFinder::judge(std::string_view line) {
   Result result = Result::kMore;
   if (line == plain_line()) result = Result::kPlain;
   if (line == no_subsystem_line()) result = Result::kNoSubsystem;
+  if (takes_questions_ && is_question(line)) {
+    question_ = line.substr(kLineStart.size(), line.size() - kLineStart.size() - 1);
+    result = Result::kAsks;
+  }
   if ((greeting_ = parse_greeting(line))) result = Result::kGreeting;
   if (result == Result::kMore) return result;
   noise_size_ = scanned_;

@@ -33,6 +33,9 @@ struct ExecRequest {
   // A path, a path from the home directory (~/...), or a name looked for as the default is. Empty: the
   // default.
   std::string server_command;
+  // Where there is no server of this very version, the far shell asks for one, and keeps it under this name; see
+  // kInstallQuestion. Letters, digits and _ . / - alone. Empty: nothing is installed.
+  std::string install_version;
   // `command` is the name of a subsystem.
   bool subsystem = false;
   // Unset: a login shell.
@@ -55,6 +58,15 @@ inline constexpr std::size_t kMaxExecLine = 100 * 1024;
 // subsystem, or what needs a server: prints no_subsystem_line() and ends). Unset when it cannot be said so: longer than kMaxExecLine,
 // a NUL byte, or an environment name no shell could export. Then the real ssh has to run.
 std::optional<std::string> build_exec_line(const ExecRequest& request);
+
+// The server's words out of an exec line, for a server that the far sshd forces on the client's key, and that finds
+// the line in its environment. Unset: the line is none of ours.
+[[nodiscard]] std::optional<std::vector<std::string>> parse_exec_line(std::string_view line);
+
+// The same request to a server that runs as a subsystem of sshd, and so got no words: a line for its stdin, upon
+// ask_line(). Unset as build_exec_line() is.
+std::optional<std::string> build_request_line(const ExecRequest& request);
+[[nodiscard]] std::optional<std::vector<std::string>> parse_request_line(std::string_view line);
 
 // The request of the protocol: what the server says of itself first. See mcdtp-protocol(7).
 struct Greeting {
@@ -89,6 +101,16 @@ std::string format_greeting(const Greeting& greeting);
 constexpr std::string_view plain_line() { return "\nMCDTP plain\n"; }
 // No server to run the subsystem, or to do what needs one: nothing follows.
 constexpr std::string_view no_subsystem_line() { return "\nMCDTP nosubsystem\n"; }
+// Questions, each a line as the greeting is. A subsystem's server waits for its request line.
+constexpr std::string_view ask_line() { return "\nMCDTP ask\n"; }
+// The start of: there is no server, and one may be sent to this machine, as `uname -m` names it. The answer is "send
+// SIZE SHA256", a newline and that many bytes; or "none" and a newline.
+constexpr std::string_view kInstallQuestion = "install ";
+
+// What a server of this version prints for --version.
+inline std::string server_version() {
+  return "mcdtp-server " MCDTP_VERSION " protocol " + std::to_string(kProtocolVersion);
+}
 
 // Finds the server's first line in what a login shell's start-up files print before it.
 // Invariants: noise, line and rest together are the bytes fed, in order; how they were split never matters.
@@ -99,6 +121,7 @@ class GreetingFinder {
     kGreeting,     // greeting() is set
     kPlain,        // no server, the command runs
     kNoSubsystem,  // no server that can do it, nothing runs
+    kAsks,         // question() waits for its answer; only where take_questions() was called
     kNone,         // too much of something else: there will be no greeting
   };
   static constexpr std::size_t kMaxNoiseBytes = 64 * 1024;
@@ -111,8 +134,13 @@ class GreetingFinder {
   GreetingFinder& operator=(const GreetingFinder&) = delete;
   ~GreetingFinder() { wipe(buffer_); }
 
-  // REQUIRES: every earlier result was kMore.
+  // What was asked for may ask back. REQUIRES: nothing was fed.
+  void take_questions() { takes_questions_ = true; }
+
+  // REQUIRES: every earlier result was kMore or kAsks.
   Result feed(Bytes data);
+  // The far side's last question, without "MCDTP " and newlines; empty: none.
+  const std::string& question() const { return question_; }
 
   // Unset unless the result was kGreeting.
   const std::optional<Greeting>& greeting() const { return greeting_; }
@@ -124,6 +152,7 @@ class GreetingFinder {
 
  private:
   void append(Bytes data);
+  void forget_question();
   Result scan();
   Result judge(std::string_view line);
 
@@ -136,6 +165,8 @@ class GreetingFinder {
   std::size_t rest_begin_ = 0;
   Result result_ = Result::kMore;
   std::optional<Greeting> greeting_;
+  bool takes_questions_ = false;
+  std::string question_;
 };
 
 }  // namespace mcdtp

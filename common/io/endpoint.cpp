@@ -47,11 +47,6 @@ std::optional<sockaddr_in6> parse_v6(std::string_view text, std::uint16_t port) 
   return out;
 }
 
-std::string resolver_reason(int error) {
-  if (error == EAI_SYSTEM) return std::generic_category().message(errno);
-  return gai_strerror(error);
-}
-
 }  // namespace
 
 Endpoint::Endpoint() : Endpoint(make_v4({}, 0)) {}
@@ -163,25 +158,6 @@ std::string Endpoint::address_text() const {
 std::string Endpoint::to_string() const {
   const std::string tail = ':' + std::to_string(port());
   return is_v4() ? address_text() + tail : '[' + address_text() + ']' + tail;
-}
-
-std::vector<Endpoint> resolve(const std::string& host, std::uint16_t port, int family) {
-  addrinfo wanted{};
-  wanted.ai_family = family;
-  wanted.ai_socktype = SOCK_DGRAM;  // one entry an address, not one a protocol
-  addrinfo* list = nullptr;
-  const int error = getaddrinfo(host.c_str(), nullptr, &wanted, &list);
-  if (error != 0) throw std::runtime_error("looking up " + host + ": " + resolver_reason(error));
-  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(list, &freeaddrinfo);
-  std::vector<Endpoint> out;
-  for (const addrinfo* entry = list; entry != nullptr; entry = entry->ai_next) {
-    const auto found = Endpoint::from_sockaddr(entry->ai_addr, entry->ai_addrlen);
-    if (!found) continue;
-    const Endpoint endpoint = found->with_port(port);
-    if (std::find(out.begin(), out.end(), endpoint) == out.end()) out.push_back(endpoint);
-  }
-  if (out.empty()) throw std::runtime_error("looking up " + host + ": it has no IP address");
-  return out;
 }
 
 }  // namespace mcdtp

@@ -7,24 +7,19 @@
 #include <cerrno>
 
 namespace mcdtp {
-namespace {
 
-constexpr std::size_t kMostBytes = 1 << 20;
-
-}  // namespace
-
-FileText read_file_text(const std::string& path) {
+FileText read_file_text(const std::string& path, std::size_t most) {
   FileText result;
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return {"", errno};
-  std::array<char, 4096> buffer{};
+  std::array<char, 65536> buffer{};
   for (;;) {
     const ssize_t got = read(fd, buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) result.error = errno;
     if (got <= 0) break;
     result.text.append(buffer.data(), static_cast<std::size_t>(got));
-    if (result.text.size() <= kMostBytes) continue;
+    if (result.text.size() <= most) continue;
     result.error = EFBIG;
     break;
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 namespace mcdtp {
@@ -9,7 +10,7 @@ struct FileText {
   int error = 0;  // an errno; 0: the text is all that the file holds
 };
 
-// The whole of a small file. One of more than 1 MiB is no small file: EFBIG.
-FileText read_file_text(const std::string& path);
+// The whole of a file of at most `most` bytes; EFBIG: it is larger.
+FileText read_file_text(const std::string& path, std::size_t most = 1 << 20);
 
 }  // namespace mcdtp

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "common/core/congestion_capped.h"
 #include "common/io/system.h"
 
 namespace mcdtp {
@@ -17,8 +18,11 @@ SessionConfig make_session_config(Role role, const SendingOptions& options, std:
   const std::uint64_t shares = options.coupling == Coupling::kNone ? std::max<std::size_t>(1, used) : 1;
   std::optional<std::uint64_t> rate = options.rate;
   if (rate) rate = std::max<std::uint64_t>(1, *rate / shares);
-  config.congestion = [name = options.congestion, rate, pacing = *find_pacing(options.pacing)] {
-    return make_congestion(name, rate, pacing, random_number());
+  std::optional<std::uint64_t> cap = options.max_rate;
+  if (cap) cap = std::max<std::uint64_t>(1, *cap / shares);
+  config.congestion = [name = options.congestion, rate, cap, pacing = *find_pacing(options.pacing)] {
+    auto control = make_congestion(name, rate, pacing, random_number());
+    return cap && control ? std::make_unique<CongestionCapped>(std::move(control), *cap) : std::move(control);
   };
   config.coupling = options.coupling;
   config.max_datagram = options.max_datagram;

@@ -15,6 +15,7 @@ struct SendingOptions {
   Coupling coupling = Coupling::kCoupled;
   std::size_t max_datagram = kMaxDatagram;
   std::uint64_t memory = kDefaultMemory;
+  std::optional<std::uint64_t> max_rate = {};  // as `rate`: never more, whatever the congestion control says
 };
 
 // `channels`: datagram channels wished or bound; `used`: of them, those that can be used, at most `channels`.

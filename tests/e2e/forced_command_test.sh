@@ -2,14 +2,19 @@
 # A key that the far side binds to a command of its own: that command runs as under ssh, and sees no stray byte.
 . "$(dirname "$0")/lib.sh"
 e2e_start
-force() { echo "command=\"$1\" $(cat "$dir/sshd/user_key.pub")" >"$dir/sshd/authorized_keys"; }
+# Nothing is remembered of the key's last command.
+force() {
+  echo "command=\"$1\" $(cat "$dir/sshd/user_key.pub")" >"$dir/sshd/authorized_keys"
+  rm -rf "$dir/cache"
+}
+logins() { grep -c 'Accepted publickey' "$dir/sshd/sshd.log"; }
 
 step "one that prints and ends"
 force 'echo hi'
 status 0 shim far whatever </dev/null
 out_is hi && err_is ""
 status 0 shim -v far whatever </dev/null
-out_is hi && err_has "^mcdtp-shim: the far side runs no command of ours"
+out_is hi && err_has "^mcdtp-shim: going on as ssh: no command of ours ran there of late, says $dir/cache/mcdtp/forced/"
 force 'exit 3'
 status 3 shim far whatever </dev/null
 out_is "" && err_is ""
@@ -33,6 +38,47 @@ step "one that looks like a greeting"
 force "printf '\\nMCDTP 2 \\nnothing\\n'"
 status 0 shim far whatever </dev/null
 out_is $'\nMCDTP 2 \nnothing'
+
+step "the next run goes to ssh at once, for this key and until it is forgotten"
+force cat
+before=$(logins)
+status 0 shim -v far whatever <"$dir/bytes"
+same_file "through cat" "$dir/bytes" "$dir/out"
+err_has "^mcdtp-shim: the far side runs no command of ours"
+same "log-ins" $((before + 2)) "$(logins)"
+status 0 shim far whatever <"$dir/bytes"
+same_file "through cat" "$dir/bytes" "$dir/out"
+same "log-ins" $((before + 3)) "$(logins)"
+ssh-keygen -q -t ed25519 -N '' -f "$dir/other"
+cat "$dir/other.pub" >>"$dir/sshd/authorized_keys"
+sed "s,IdentityFile .*,IdentityFile $dir/other," "$e2e_config" >"$dir/other_config"
+status 0 bounded "$SHIM" -v -F "$dir/other_config" far 'echo free' </dev/null
+out_is free && err_has "^mcdtp-shim: backend"
+MCDTP=on status 0 shim -v far whatever <"$dir/bytes"
+same_file "through cat" "$dir/bytes" "$dir/out"
+err_has "^mcdtp-shim: backend"
+rm "$dir"/cache/mcdtp/forced/*
+force 'cat'
+printf x | status 0 shim -v far whatever
+out_is x && err_has "^mcdtp-shim: backend"
+
+step "no place to remember in"
+XDG_CACHE_HOME=/proc printf y | XDG_CACHE_HOME=/proc status 0 shim -v far whatever
+out_is y
+rm -rf "$dir/cache"
+
+step "what is remembered is forgotten when a command of ours runs"
+force cat
+printf x | status 0 shim far whatever
+cp "$dir/sshd/user_key.pub" "$dir/sshd/authorized_keys"
+MCDTP=on status 0 shim far true </dev/null
+same "files" "" "$(ls "$dir/cache/mcdtp/forced")"
+
+step "a server that cannot start is not remembered"
+printf '#!/nonexistent\n' >"$dir/server" && chmod +x "$dir/server"
+status 2 shim --server "$dir/server" far 'exit 2' </dev/null
+status 3 shim -v far 'exit 3' </dev/null
+err_has "^mcdtp-shim: backend"
 
 step "the user's own LocalCommand still runs"
 cp "$dir/sshd/user_key.pub" "$dir/sshd/authorized_keys"

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +11,8 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+
+#include "common/core/sha256.h"
 
 namespace mcdtp {
 namespace {
@@ -44,16 +47,17 @@ std::string read_file(const fs::path& path) {
 
 // Runs `words` with only these environment strings; stdout goes by a file, so that nothing can block.
 Ran run(const std::vector<std::string>& words, const std::vector<std::string>& environment,
-        const fs::path& dir) {
+        const fs::path& dir, const std::string& stdin_text = "") {
   std::vector<char*> argv, envp;
   for (const std::string& w : words) argv.push_back(const_cast<char*>(w.c_str()));
   for (const std::string& e : environment) envp.push_back(const_cast<char*>(e.c_str()));
   argv.push_back(nullptr);
   envp.push_back(nullptr);
-  const fs::path out = dir / "out";
+  const fs::path out = dir / "out", in = dir / "in";
+  std::ofstream(in, std::ios::binary) << stdin_text;
   const pid_t pid = fork();
   if (pid == 0) {
-    if (freopen(out.c_str(), "wb", stdout) && freopen("/dev/null", "rb", stdin) && chdir(dir.c_str()) == 0)
+    if (freopen(out.c_str(), "wb", stdout) && freopen(in.c_str(), "rb", stdin) && chdir(dir.c_str()) == 0)
       execve(argv[0], argv.data(), envp.data());
     _exit(126);
   }
@@ -87,12 +91,12 @@ class ExecLine : public testing::TestWithParam<Shell> {
     fs::permissions(path, fs::perms::owner_all);
   }
 
-  Ran run_line(const ExecRequest& request) {
+  Ran run_line(const ExecRequest& request, const std::string& stdin_text = "") {
     const std::optional<std::string> line = build_exec_line(request);
     if (!line) return {"no line", -1};
     std::vector<std::string> words = GetParam().words;
     words.insert(words.end(), {"-c", *line});
-    return run(words, environment_, dir_);
+    return run(words, environment_, dir_, stdin_text);
   }
 
   fs::path dir_, home_;
@@ -269,6 +273,83 @@ TEST_P(ExecLine, SubsystemWithoutServerRunsNothing) {
   EXPECT_EQ(ran.status, 0);
 }
 
+// A server that can be sent, and its answer to --version.
+std::string script_with_version(const std::string& version) {
+  return "#!/bin/sh\nif [ \"$1\" = --version ]; then echo " + version +
+         "; exit; fi\nprintf 'server\\0'; printf '%s\\0' \"$@\"; exit 7\n";
+}
+
+std::string sent(const std::string& server) {
+  return "send " + std::to_string(server.size()) + " " + sha256_hex(server) + "\n" + server;
+}
+
+std::string machine() {
+  utsname name{};
+  uname(&name);
+  return name.machine;
+}
+
+class ExecLineInstall : public ExecLine {
+ protected:
+  void SetUp() override {
+    ExecLine::SetUp();
+    request_.install_version = "9-test";
+    request_.command = "echo plain";
+    question_ = "\nMCDTP install " + machine() + "\n";
+    served_ = nul_ended({"server", "--protocol", "3", "--channels", "4", "--port-range", "60000-61000",
+                         "--memory", "268435456", "--cc", "auto", "--", "echo plain"});
+    folder_ = home_ / ".cache/mcdtp/9-test" / machine();
+  }
+  // What stands in the folder.
+  std::size_t files() const {
+    return fs::exists(folder_) ? static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), {}))
+                               : 0;
+  }
+
+  ExecRequest request_;
+  std::string question_, served_;
+  fs::path folder_;
+  const std::string server_ = script_with_version("any");
+};
+
+INSTANTIATE_TEST_SUITE_P(Shells, ExecLineInstall, testing::ValuesIn(shells()),
+                         [](const auto& shell) { return shell.param.name; });
+
+TEST_P(ExecLineInstall, WhatIsSentRunsAndStays) {
+  EXPECT_EQ(run_line(request_, sent(server_)).out, question_ + served_);
+  EXPECT_EQ(read_file(folder_ / "mcdtp-server"), server_);
+  EXPECT_EQ(fs::status(folder_ / "mcdtp-server").permissions(), fs::perms::owner_all);
+  EXPECT_EQ(files(), 1u);
+  EXPECT_EQ(run_line(request_).out, served_);
+}
+
+TEST_P(ExecLineInstall, WhatIsNotWholeOrCannotRunIsNotKept) {
+  std::string other = sent(server_);
+  other.back() = 'x';
+  const std::string broken = "no program\n";
+  for (const std::string& text : {other, sent(server_).substr(0, 90), sent(broken), std::string("none\n"),
+                                  std::string("send\n"), std::string("")}) {
+    EXPECT_EQ(run_line(request_, text).out, question_ + "\nMCDTP plain\nplain\n") << text;
+    EXPECT_EQ(files(), 0u);
+  }
+}
+
+TEST_P(ExecLineInstall, NothingIsAskedWhereNothingCanBeWritten) {
+  std::ofstream(home_ / ".cache") << "a file";
+  EXPECT_EQ(run_line(request_, sent(server_)).out, "\nMCDTP plain\nplain\n");
+}
+
+TEST_P(ExecLineInstall, AServerOfThisVersionIsUsedAndAnotherIsNot) {
+  const fs::path found = home_ / "bin/mcdtp-server";
+  fs::create_directories(found.parent_path());
+  std::ofstream(found) << script_with_version("mcdtp-server 0.0.1");
+  fs::permissions(found, fs::perms::owner_all);
+  EXPECT_EQ(run_line(request_, "none\n").out, question_ + "\nMCDTP plain\nplain\n");
+  std::ofstream(found) << script_with_version(server_version());
+  EXPECT_EQ(run_line(request_).out, served_);
+  EXPECT_EQ(files(), 0u);
+}
+
 TEST_P(ExecLine, LongCommand) {
   install(dir_ / "stand-in");
   ExecRequest request;
@@ -284,6 +365,7 @@ TEST(ExecLineText, HoldsNothingThatAShellReadsInSingleQuotes) {
     ExecRequest request;
     request.command = text;
     request.server_command = "~/" + text;
+    request.install_version = "1.0-a_b";
     request.cc = text;
     request.environment = {{"A", text}};
     const std::string line = build_exec_line(request).value();
@@ -312,6 +394,9 @@ TEST(ExecLineText, UnsetWhereItCannotBeSaid) {
   request.command = std::string(1, '\0');
   EXPECT_FALSE(build_exec_line(request));
   request.command = "true";
+  request.install_version = "a b";
+  EXPECT_FALSE(build_exec_line(request));
+  request.install_version = "";
   for (const char* name : {"", "1A", "A-B", "A=B", "A B"}) {
     request.environment = {{name, "value"}};
     EXPECT_FALSE(build_exec_line(request)) << name;

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "client/options.h"
-#include "client/shell_words.h"
 
 namespace mcdtp {
 namespace {
@@ -196,19 +195,6 @@ TEST(Preferences, AnUnreadableFileStopsOnlyWhatNeedsIt) {
   all.file_error = "read it: no";
   EXPECT_EQ(parse_options(Words{"host", "id"}, all).message, "read it: no");
   EXPECT_EQ(parse_options(Words{"-G", "host"}, all).action, Action::kHandOver);
-}
-
-TEST(ShellWords, SplitAsAShellWould) {
-  EXPECT_EQ(split_shell_words(""), Words{});
-  EXPECT_EQ(split_shell_words(" \t\n"), Words{});
-  EXPECT_EQ(split_shell_words("a  b\tc\nd"), (Words{"a", "b", "c", "d"}));
-  EXPECT_EQ(split_shell_words("a'b c'\"d  e\"f"), Words{"ab cd  ef"});
-  EXPECT_EQ(split_shell_words("'' \"\" x"), (Words{"", "", "x"}));
-  EXPECT_EQ(split_shell_words("a\\ b '\\' \"\\\"\\\\\\a\\$\""), (Words{"a b", "\\", "\"\\\\a$"}));
-  EXPECT_EQ(split_shell_words("$x `y` * ~ #z"), (Words{"$x", "`y`", "*", "~", "#z"}));
-  EXPECT_EQ(split_shell_words("a\\\nb"), Words{"ab"});
-  EXPECT_EQ(split_shell_words("'a"), std::nullopt);
-  EXPECT_EQ(split_shell_words("\"a\\\""), std::nullopt);
 }
 
 }  // namespace

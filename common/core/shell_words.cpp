@@ -1,4 +1,4 @@
-#include "client/shell_words.h"
+#include "common/core/shell_words.h"
 
 namespace mcdtp {
 namespace {

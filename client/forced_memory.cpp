@@ -1,0 +1,70 @@
+#include "client/forced_memory.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdlib>
+
+#include "common/core/sha256.h"
+#include "common/io/file_text.h"
+
+namespace mcdtp {
+namespace {
+
+constexpr std::size_t kNameDigits = 32;
+
+// As far as it can be made.
+void make_folders(const std::string& path) {
+  for (std::size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1))
+    mkdir(path.substr(0, slash).c_str(), 0700);
+}
+
+}  // namespace
+
+std::string cache_folder() {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  if (cache != nullptr && *cache == '/') return std::string(cache) + "/mcdtp";
+  const char* home = std::getenv("HOME");
+  return home != nullptr && *home == '/' ? std::string(home) + "/.cache/mcdtp" : "";
+}
+
+ForcedMemory::ForcedMemory(const std::string& folder, const SshConfig& config)
+    : account_(config.user() + "@" + config.host_name() + " port " + config.text("port")) {
+  std::string id = account_;
+  for (const char* keyword :
+       {"identityfile", "certificatefile", "identityagent", "proxyjump", "proxycommand"}) {
+    for (const std::string& line : config.lines(keyword)) id += "\n" + std::string(keyword) + " " + line;
+  }
+  if (!folder.empty()) path_ = folder + "/forced/" + sha256_hex(id).substr(0, kNameDigits);
+}
+
+// A date too far away is one of another clock.
+bool ForcedMemory::holds(std::int64_t now) const {
+  if (path_.empty()) return false;
+  const FileText file = read_file_text(path_);
+  std::int64_t until = 0;
+  const auto [end, error] = std::from_chars(file.text.data(), file.text.data() + file.text.size(), until);
+  if (file.error != 0 || error != std::errc()) return false;
+  return until > now && until <= now + kSure;
+}
+
+// Whole or not at all: others read at the same time.
+void ForcedMemory::remember(std::int64_t now, std::int64_t period) const {
+  if (path_.empty()) return;
+  make_folders(path_);
+  const std::string fresh = path_ + "." + std::to_string(getpid());
+  const std::string text = std::to_string(now + period) + "\n" + account_ + "\n";
+  const int fd = open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (fd < 0) return;
+  const bool whole = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  close(fd);
+  if (!whole || rename(fresh.c_str(), path_.c_str()) != 0) unlink(fresh.c_str());
+}
+
+void ForcedMemory::forget() const {
+  if (!path_.empty()) unlink(path_.c_str());
+}
+
+}  // namespace mcdtp

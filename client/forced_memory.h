@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "client/ssh_config.h"
+
+namespace mcdtp {
+
+// Remembers, in a file for each, the accounts and keys for which the far side ran none of our commands, so that the
+// next run goes to the real ssh at once. What cannot be read or written is not remembered; nothing here ever fails.
+class ForcedMemory {
+ public:
+  // Seconds. A command that ended before a greeting was surely another one; a silence may have been a slow host.
+  static constexpr std::int64_t kSure = 7 * 86400;
+  static constexpr std::int64_t kUnsure = 86400;
+
+  // `folder`: where the files are, empty where there is no place. `config`: what ssh resolved: user, host, port and
+  // the files of the keys that it offers tell one from another.
+  ForcedMemory(const std::string& folder, const SshConfig& config);
+
+  // The file, whether it is there or not; empty where there is no place.
+  const std::string& path() const { return path_; }
+  // `now`, here and below: seconds since 1970.
+  bool holds(std::int64_t now) const;
+  // For `period` seconds from now on.
+  void remember(std::int64_t now, std::int64_t period) const;
+  void forget() const;
+
+ private:
+  std::string path_;
+  std::string account_;  // user, host and port, for a person who reads the file
+};
+
+// $XDG_CACHE_HOME/mcdtp, else ~/.cache/mcdtp; empty where neither is known.
+std::string cache_folder();
+
+}  // namespace mcdtp

@@ -1,0 +1,87 @@
+#include "common/io/getent.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <stdexcept>
+
+namespace mcdtp {
+namespace {
+
+constexpr int kCannotRun = 127;
+
+[[noreturn]] void fail(const std::string& host, const std::string& reason) {
+  throw std::runtime_error("looking up " + host + ": " + reason);
+}
+
+// getent with its stdout on `out` and nothing else of ours; its process, or nothing where it cannot be started.
+pid_t start_getent(std::string host, int out) {
+  std::array<std::string, 3> words = {"getent", "ahosts", std::move(host)};
+  std::array<char*, 4> argv = {words[0].data(), words[1].data(), words[2].data(), nullptr};
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  pid_t child = 0;
+  const int error = posix_spawnp(&child, argv[0], &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  return error == 0 ? child : 0;
+}
+
+std::string read_to_end(int fd) {
+  std::string text;
+  std::array<char, 4096> buffer{};
+  for (;;) {
+    const ssize_t got = read(fd, buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return text;
+    text.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+}
+
+int exit_status(pid_t child) {
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR) return kCannotRun;
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : kCannotRun;
+}
+
+}  // namespace
+
+std::vector<std::string> parse_ahosts(std::string_view printed) {
+  std::vector<std::string> addresses;
+  while (!printed.empty()) {
+    const auto end = std::min(printed.find('\n'), printed.size());
+    const std::string_view line = printed.substr(0, end);
+    const std::string address(line.substr(0, line.find_first_of(" \t")));
+    printed.remove_prefix(std::min(end + 1, printed.size()));
+    const bool seen = std::find(addresses.begin(), addresses.end(), address) != addresses.end();
+    if (!address.empty() && !seen) addresses.push_back(address);
+  }
+  return addresses;
+}
+
+std::vector<std::string> ask_getent(const std::string& host) {
+  // It would be an option.
+  if (host.empty() || host.front() == '-') fail(host, "no name of a host");
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) fail(host, "no pipe");
+  const pid_t child = start_getent(host, ends[1]);
+  close(ends[1]);
+  const std::string printed = child > 0 ? read_to_end(ends[0]) : "";
+  close(ends[0]);
+  const int status = child > 0 ? exit_status(child) : kCannotRun;
+  if (status == kCannotRun) fail(host, "getent cannot be run here");
+  auto addresses = parse_ahosts(printed);
+  if (status != 0 || addresses.empty()) fail(host, "getent knows no such host");
+  return addresses;
+}
+
+}  // namespace mcdtp

@@ -1,0 +1,38 @@
+#!/bin/bash
+# /etc/mcdtp/server.conf holds for every server of the host. The file is written in a mount namespace of the test's own.
+own=(unshare --mount --propagation private)
+if [ -z "${E2E_INSIDE-}" ]; then
+  "${own[@]}" mount --bind /mnt /mnt 2>/dev/null || { echo "skipped: no mount namespace for us here"; exit 77; }
+  E2E_INSIDE=1 exec "${own[@]}" "$0"
+fi
+. "$(dirname "$0")/lib.sh"
+e2e_directory
+cp -a /etc "$dir/etc" && mount --bind "$dir/etc" /etc && mkdir -p /etc/mcdtp || exit 1
+e2e_start "Subsystem few $MCDTP_BIN/mcdtp-server --ask --limits $dir/few.conf"
+ports() { # those of UDP that -v names
+  status 0 shim -v "$@" far sleep 0.5 </dev/null
+  sed -n 's/.*UDP to [^ ]*:\([0-9]*\)$/\1/p' "$dir/err" | sort -u
+}
+within() { # LOW HIGH, ports on stdin
+  local port seen=
+  while read -r port; do seen=1; [ "$port" -ge "$1" ] && [ "$port" -le "$2" ] || fail "port $port"; done
+  [ -n "$seen" ] || fail "no UDP"
+}
+
+step "a client cannot ask for more"
+printf 'PortRange 50010-50013\nMaxRate 100M\n' >/etc/mcdtp/server.conf
+within 50010 50013 < <(ports)
+within 50010 50013 < <(ports --port-range 1024-65535)
+within 50012 50013 < <(ports -c 2 --port-range 50012-60000)
+step "nor can another file of limits loosen it"
+printf 'PortRange 50013-60000\n' >"$dir/few.conf"
+within 50013 50013 < <(ports -c 1 --server-subsystem few)
+printf 'PortRange 60000-61000\n' >"$dir/few.conf"
+status 0 shim -v --server-subsystem few far true </dev/null
+err_has "going on as plain ssh"
+step "a mistake is named, and nobody is served"
+printf '\nBandwidth 3\n' >/etc/mcdtp/server.conf
+status 0 shim -v far 'echo plain' </dev/null
+out_is plain && err_has "^mcdtp-server: /etc/mcdtp/server.conf line 2: there is no setting Bandwidth"
+nothing_left
+passed

@@ -1,0 +1,87 @@
+#include "client/forced_memory.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace mcdtp {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ForcedMemoryTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "mcdtp-memory-XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    dir_ = name;
+  }
+  void TearDown() override { fs::remove_all(dir_); }
+
+  ForcedMemory memory(const std::string& config) const {
+    return ForcedMemory((dir_ / "a" / "b").string(), SshConfig(config));
+  }
+
+  fs::path dir_;
+};
+
+constexpr const char* kHost = "user u\nhostname h\nport 22\nidentityfile ~/.ssh/one\n";
+
+TEST_F(ForcedMemoryTest, HoldsUntilItsTimeIsOver) {
+  const ForcedMemory one = memory(kHost);
+  EXPECT_FALSE(one.holds(1000));
+  one.remember(1000, ForcedMemory::kUnsure);
+  EXPECT_TRUE(one.holds(1000));
+  EXPECT_TRUE(one.holds(1000 + ForcedMemory::kUnsure - 1));
+  EXPECT_FALSE(one.holds(1000 + ForcedMemory::kUnsure));
+  // The clock was wrong when it was written.
+  EXPECT_FALSE(one.holds(1000 - ForcedMemory::kSure));
+  one.forget();
+  EXPECT_FALSE(one.holds(1000));
+}
+
+TEST_F(ForcedMemoryTest, TellsAccountsAndKeysApart) {
+  memory(kHost).remember(1000, ForcedMemory::kSure);
+  EXPECT_TRUE(memory(kHost).holds(1000));
+  EXPECT_TRUE(memory(std::string(kHost) + "compression yes\n").holds(1000));
+  for (const char* other : {"user v\nhostname h\nport 22\nidentityfile ~/.ssh/one\n",
+                            "user u\nhostname g\nport 22\nidentityfile ~/.ssh/one\n",
+                            "user u\nhostname h\nport 23\nidentityfile ~/.ssh/one\n",
+                            "user u\nhostname h\nport 22\nidentityfile ~/.ssh/two\n",
+                            "user u\nhostname h\nport 22\nidentityfile ~/.ssh/one\nproxyjump j\n"})
+    EXPECT_FALSE(memory(other).holds(1000)) << other;
+}
+
+TEST_F(ForcedMemoryTest, AFileThatIsDamagedHoldsNothing) {
+  const ForcedMemory one = memory(kHost);
+  one.remember(1000, ForcedMemory::kSure);
+  for (const char* text : {"", "soon", "99999999999999999999", "-1"}) {
+    std::ofstream(one.path(), std::ios::trunc) << text;
+    EXPECT_FALSE(one.holds(1000)) << text;
+  }
+}
+
+TEST_F(ForcedMemoryTest, WithoutAPlaceNothingIsRemembered) {
+  const ForcedMemory none("", SshConfig(kHost));
+  none.remember(1000, ForcedMemory::kSure);
+  EXPECT_FALSE(none.holds(1000));
+  std::ofstream(dir_ / "file") << "x";
+  const ForcedMemory blocked((dir_ / "file").string(), SshConfig(kHost));
+  blocked.remember(1000, ForcedMemory::kSure);
+  EXPECT_FALSE(blocked.holds(1000));
+}
+
+TEST_F(ForcedMemoryTest, IsForTheUserAlone) {
+  memory(kHost).remember(1000, ForcedMemory::kSure);
+  struct stat file {};
+  ASSERT_EQ(stat(memory(kHost).path().c_str(), &file), 0);
+  EXPECT_EQ(file.st_mode & 0777, 0600u);
+  ASSERT_EQ(stat((dir_ / "a").c_str(), &file), 0);
+  EXPECT_EQ(file.st_mode & 0777, 0700u);
+}
+
+}  // namespace
+}  // namespace mcdtp

@@ -1,0 +1,87 @@
+#include "server/limits.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mcdtp {
+namespace {
+
+std::string refusal(const std::string& text) {
+  try {
+    parse_limits(text, "FILE");
+    return "";
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+}
+
+TEST(Limits, AreRead) {
+  const Limits none = parse_limits("\n# nothing\n   \n", "FILE");
+  EXPECT_FALSE(none.ports || none.rate_bps || none.memory_bytes);
+  EXPECT_TRUE(none.forwards);
+  const Limits all =
+      parse_limits("portrange 5-6\r\n  MaxRate '1.5M'  # for all\nMAXMEMORY 8M\nForwards no", "FILE");
+  ASSERT_TRUE(all.ports);
+  EXPECT_EQ(all.ports->low, 5);
+  EXPECT_EQ(all.ports->high, 6);
+  EXPECT_EQ(all.rate_bps, 1'500'000u);
+  EXPECT_EQ(all.memory_bytes, 8u << 20);
+  EXPECT_FALSE(all.forwards);
+}
+
+TEST(Limits, MistakesHaveTheirPlace) {
+  for (const auto& [text, sentence] : std::vector<std::pair<std::string, std::string>>{
+           {"\nWhat 3", "FILE line 2: there is no setting What"},
+           {"PortRange 0-5", "FILE line 1: PortRange wants LOW-HIGH, two ports from 1 to 65535"},
+           {"PortRange 6-5", "FILE line 1: PortRange wants LOW-HIGH, two ports from 1 to 65535"},
+           {"PortRange", "FILE line 1: PortRange wants LOW-HIGH, two ports from 1 to 65535"},
+           {"MaxRate 0", "FILE line 1: MaxRate wants bits a second from 1k on, such as 500M"},
+           {"MaxRate nan", "FILE line 1: MaxRate wants bits a second from 1k on, such as 500M"},
+           {"MaxRate 5M 6M", "FILE line 1: MaxRate wants bits a second from 1k on, such as 500M"},
+           {"MaxMemory 7M", "FILE line 1: MaxMemory wants bytes from 8M on, such as 64M"},
+           {"Forwards maybe", "FILE line 1: Forwards wants yes or no"},
+           {"Forwards 'no", "FILE line 1: a quote is not closed"}})
+    EXPECT_EQ(refusal(text), sentence);
+}
+
+TEST(Limits, OnlyTighten) {
+  ServerOptions options;
+  options.ports = {100, 200};
+  options.memory_bytes = 64u << 20;
+  apply_limits({}, options);
+  EXPECT_EQ(options.ports.low, 100);
+  EXPECT_EQ(options.max_rate_bps, std::nullopt);
+  EXPECT_TRUE(options.policy.local_forwards && options.policy.remote_forwards);
+  apply_limits({PortRange{150, 300}, 5000, 128u << 20, true}, options);
+  EXPECT_EQ(options.ports.low, 150);
+  EXPECT_EQ(options.ports.high, 200);
+  EXPECT_EQ(options.memory_bytes, 64u << 20);
+  EXPECT_EQ(options.max_rate_bps, 5000u);
+  apply_limits({PortRange{400, 500}, 9000, 8u << 20, false}, options);
+  EXPECT_EQ(options.ports.low, 400);
+  EXPECT_EQ(options.ports.high, 500);
+  EXPECT_EQ(options.memory_bytes, 8u << 20);
+  EXPECT_EQ(options.max_rate_bps, 5000u);
+  EXPECT_FALSE(options.policy.local_forwards || options.policy.remote_forwards);
+}
+
+TEST(Limits, OfTwoFilesBothHold) {
+  const Limits one{PortRange{1, 100}, 10, std::nullopt, true};
+  const Limits two{PortRange{50, 200}, std::nullopt, 8u << 20, false};
+  for (const Limits& both : {tighter(one, two), tighter(two, one)}) {
+    EXPECT_EQ(both.ports->low, 50);
+    EXPECT_EQ(both.ports->high, 100);
+    EXPECT_EQ(both.rate_bps, 10u);
+    EXPECT_EQ(both.memory_bytes, 8u << 20);
+    EXPECT_FALSE(both.forwards);
+  }
+  EXPECT_EQ(tighter({}, one).ports->high, 100);
+  EXPECT_THROW(tighter(one, {PortRange{200, 201}, {}, {}, true}), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace mcdtp
