@@ -77,8 +77,8 @@ step "where it cannot be kept the command runs all the same, with its whole stdi
 rm -r "$root/home/.cache" && : >"$root/home/.cache"
 status 0 shim --install far cat <"$dir/bytes"
 same_file "through cat" "$dir/bytes" "$dir/out"
-same "stderr" "$plain
-mcdtp-server cannot be installed as /home/.cache" "$(sed 's,\(/home/.cache\).*,\1,' "$dir/err" | sort)"
+same "stderr" "mcdtp-server cannot be installed as /home/.cache
+$plain" "$(sed 's,\(/home/.cache\).*,\1,' "$dir/err" | LC_ALL=C sort)"
 rm "$root/home/.cache"
 rm "$root/bin/sha256sum" "$root/bin/openssl" 2>/dev/null
 mv "$root/bin/busybox" "$root/bin/box" && for file in "$root"/bin/*; do [ ! -L "$file" ] || ln -sf box "$file"; done
@@ -99,7 +99,7 @@ mkdir "$dir/bin" && cp "$SHIM" "$dir/bin/" && cp "$static" "$dir/bin/mcdtp-serve
 status 0 bounded "$dir/bin/mcdtp-shim" -F "$e2e_config" --install far cat <"$dir/bytes"
 same_file "through cat" "$dir/bytes" "$dir/out"
 same "stderr" "$plain
-mcdtp-shim: there is no server to install on far ($machine)" "$(sort "$dir/err")"
+mcdtp-shim: there is no server to install on far ($machine)" "$(LC_ALL=C sort "$dir/err")"
 rm "$dir/bin/mcdtp-server.other"
 status 0 bounded "$dir/bin/mcdtp-shim" -F "$e2e_config" --install far true </dev/null
 err_has "^mcdtp-shim: there is nothing to install"
