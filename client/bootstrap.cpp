@@ -17,14 +17,39 @@
 namespace mcdtp {
 namespace {
 
-// The values that ride on the exec line: LANG, LC_* and git's, where ssh would send them.
-bool rides_along(const std::string& name, const std::optional<SshConfig>& config) {
-  if (name != "LANG" && !name.starts_with("LC_") && name != "GIT_PROTOCOL") return false;
-  if (!config) return true;
-  const auto patterns = config->lines("sendenv");
+// The values that ride on the exec line: LANG, LC_* and git's, where ssh would send them. Others may be secret.
+bool is_for_all_to_see(const std::string& name) {
+  return name == "LANG" || name.starts_with("LC_") || name == "GIT_PROTOCOL";
+}
+
+bool is_sent(const std::string& name, const SshConfig& config) {
+  const auto patterns = config.lines("sendenv");
   return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
     return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
   });
+}
+
+Environment own_environment() {
+  Environment all;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    const auto equals = text.find('=');
+    if (equals != std::string_view::npos) all.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return all;
+}
+
+// What SetEnv names, and what else SendEnv does; SetEnv wins, so it comes last.
+Environment hidden_environment(const SshConfig& config) {
+  Environment hidden;
+  for (auto& variable : own_environment()) {
+    if (!is_for_all_to_see(variable.first) && is_sent(variable.first, config)) hidden.push_back(variable);
+  }
+  for (const std::string& line : config.lines("setenv")) {
+    const auto equals = line.find('=');
+    if (equals != std::string::npos) hidden.emplace_back(line.substr(0, equals), line.substr(equals + 1));
+  }
+  return hidden;
 }
 
 Duration connect_timeout(const std::optional<SshConfig>& config) {
@@ -58,25 +83,28 @@ ExecRequest exec_request(const Options& options, const std::optional<SshConfig>&
   request.subsystem = options.subsystem;
   request.command = options.command;
   request.no_command = options.no_command;
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    const std::string_view text = *variable;
-    const auto equals = text.find('=');
-    const std::string name(text.substr(0, equals));
-    if (equals == std::string_view::npos || !rides_along(name, config)) continue;
-    request.environment.emplace_back(name, text.substr(equals + 1));
+  for (auto& variable : own_environment()) {
+    const bool sent = !config || is_sent(variable.first, *config);
+    if (is_for_all_to_see(variable.first) && sent) request.environment.push_back(std::move(variable));
   }
   return request;
 }
 
-std::optional<Opening> build_opening(const Options& options, ExecRequest request) {
+std::optional<Opening> build_opening(const Options& options, const std::optional<SshConfig>& config,
+                                     ExecRequest request) {
+  const Environment hidden = config ? hidden_environment(*config) : Environment();
+  request.asks_environment = !hidden.empty();
+  auto environment_line = build_environment_line(hidden);
   auto offer = options.install ? find_install_offer(install_folders()) : std::nullopt;
   if (offer) request.install_version = offer->version;
   if (options.install && !offer && !options.quiet)
     say("there is nothing to install: no mcdtp-server.MACHINE (scripts/build --static makes one)");
   auto exec_line = build_exec_line(request);
   auto request_line = build_request_line(request);
-  if (!exec_line || !request_line) return std::nullopt;
-  return Opening{std::move(*exec_line), std::move(*request_line), std::move(offer)};
+  if (!exec_line || !request_line || !environment_line) return std::nullopt;
+  Opening opening{std::move(*exec_line), std::move(*request_line), "", std::move(offer)};
+  if (!hidden.empty()) opening.environment_line = std::move(*environment_line);
+  return opening;
 }
 
 std::optional<std::string> only_for_ssh(const SshConfig& config) {
@@ -137,6 +165,7 @@ void write_whole(int fd, std::string_view text) {
 
 // The answer to what the far side asks.
 std::string answer(const std::string& question, const Options& options, const Opening& opening) {
+  if (question == "env") return opening.environment_line;
   if (!question.starts_with(kInstallQuestion)) return opening.request_line;
   const std::string machine = question.substr(kInstallQuestion.size());
   std::string text = opening.offer ? install_answer(*opening.offer, machine) : "none\n";
@@ -168,7 +197,8 @@ std::unique_ptr<Login> log_in(const Options& options, const Libssh2Choice& choic
                               Duration patience) {
   LoginWatch watch(std::max<Duration>(patience, connect_timeout(choice.config)));
   auto login = std::make_unique<Login>();
-  if (options.server_subsystem || opening.offer) login->finder.take_questions();
+  if (options.server_subsystem || opening.offer || !opening.environment_line.empty())
+    login->finder.take_questions();
   start_log_in(*login, options, choice, opening.exec_line, watch);
   const std::string host_name = choice.config ? choice.config->host_name() : options.host;
   login->addresses = std::make_unique<FarAddresses>(host_name, options.address_family);

@@ -32,10 +32,12 @@ ExecRequest exec_request(const Options& options, const std::optional<SshConfig>&
 struct Opening {
   std::string exec_line;
   std::string request_line;           // where the server is a subsystem, and asks
+  std::string environment_line;       // where the server asks for variables that are not to be in argv
   std::optional<InstallOffer> offer;  // where a server may be installed
 };
 // Nothing: it cannot be said in a line; see build_exec_line(). Tells the user where there is nothing to install.
-std::optional<Opening> build_opening(const Options& options, ExecRequest request);
+std::optional<Opening> build_opening(const Options& options, const std::optional<SshConfig>& config,
+                                     ExecRequest request);
 
 // What the configuration files ask for beyond the command line: no command, no stdin, the background. (What the
 // command line says of these does not reach the ssh that is asked, unless it says no.)

@@ -99,7 +99,7 @@ int log_in_and_run(mcdtp::Options options, mcdtp::TransferLog& log) {
   mcdtp::ExecRequest request = mcdtp::exec_request(options, choice.config);
   request.remote_forwards = plan->remote_forwards();
   request.needs_server = options.no_command || plan->forwards_anything();
-  const auto opening = mcdtp::build_opening(options, request);
+  const auto opening = mcdtp::build_opening(options, choice.config, request);
   if (!opening) become_ssh(options, "the command is too long");
   const auto memory = memory_of(choice);
   const auto background = options.background ? std::make_unique<mcdtp::Background>() : nullptr;

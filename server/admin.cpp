@@ -26,6 +26,11 @@ std::string original_of(const ServerOptions& client) {
   return client.subsystem ? find_subsystem(*client.command).value_or(*client.command) : *client.command;
 }
 
+void ask(std::string_view line) {
+  if (write(STDOUT_FILENO, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
+    throw std::runtime_error("ask the client: standard output takes nothing");
+}
+
 // One line, or less where the client has gone or says too much.
 std::string read_line() {
   std::string line;
@@ -70,7 +75,7 @@ std::optional<ServerOptions> forced_options(const std::string& forced,
   if (!words) return std::nullopt;
   ServerOptions options = parse_server_words(*words);
   if (options.print) return std::nullopt;
-  std::erase_if(options.environment, [](const auto& variable) { return !is_harmless(variable.first); });
+  keep_harmless(options.environment);
   if (options.command) options.environment.emplace_back("SSH_ORIGINAL_COMMAND", original_of(options));
   // Who wants no command at all gets none, as under sshd.
   if (!options.no_command) options.command = forced;
@@ -80,10 +85,19 @@ std::optional<ServerOptions> forced_options(const std::string& forced,
   return options;
 }
 
+void keep_harmless(Environment& environment) {
+  std::erase_if(environment, [](const auto& variable) { return !is_harmless(variable.first); });
+}
+
+Environment ask_for_environment() {
+  ask(environment_question());
+  auto environment = parse_environment_line(read_line());
+  if (!environment) throw std::runtime_error("ask the client: it is none of ours");
+  return std::move(*environment);
+}
+
 std::vector<std::string> ask_for_words() {
-  const std::string_view line = ask_line();
-  if (write(STDOUT_FILENO, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
-    throw std::runtime_error("ask the client: standard output takes nothing");
+  ask(ask_line());
   auto words = parse_request_line(read_line());
   if (!words) throw std::runtime_error("ask the client: it is none of ours");
   return std::move(*words);

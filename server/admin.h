@@ -26,6 +26,13 @@ std::optional<AdminOptions> parse_admin_options(const std::vector<std::string>& 
 std::optional<ServerOptions> forced_options(const std::string& forced,
                                             const std::optional<std::string>& original);
 
+// Only LANG, LC_* and GIT_PROTOCOL stay, and what the server itself has set: no client may loosen what is forced by
+// what a program makes of a variable.
+void keep_harmless(Environment& environment);
+
+// Asks the client for variables that do not stand in argv, and reads them from stdin. Throws a sentence.
+Environment ask_for_environment();
+
 // Says that it waits for the client's words, and reads them from stdin. Throws a sentence.
 std::vector<std::string> ask_for_words();
 

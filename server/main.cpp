@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <exception>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/io/descriptor.h"
@@ -46,11 +47,20 @@ std::optional<mcdtp::ServerOptions> find_options(const std::vector<std::string>&
   mcdtp::run_plain(spec);
 }
 
-int run_client(mcdtp::ServerOptions options, const mcdtp::Limits& limits) {
+int serve_client(mcdtp::ServerOptions options, bool forced) {
+  if (options.asks_environment) {
+    auto more = mcdtp::ask_for_environment();
+    if (forced) mcdtp::keep_harmless(more);
+    options.environment.insert(options.environment.end(), more.begin(), more.end());
+  }
+  return mcdtp::serve(options);
+}
+
+int run_client(mcdtp::ServerOptions options, const mcdtp::Limits& limits, bool forced) {
   if (options.print) return say(*options.print);
   if (options.subsystem && !mcdtp::find_subsystem(*options.command)) return say(mcdtp::no_subsystem_line());
   apply_limits(limits, options);
-  if (options.protocol == mcdtp::kProtocolVersion) return mcdtp::serve(options);
+  if (options.protocol == mcdtp::kProtocolVersion) return serve_client(std::move(options), forced);
   if (options.no_plain) return say(mcdtp::no_subsystem_line());
   if (options.no_plain) return say(mcdtp::no_subsystem_line());
   // Another version of the client: it gets what it would get without us.
@@ -68,7 +78,7 @@ int run(int argc, char** argv) {
   if (!options) become_command({admin->forced, false, {}});
   // Of our exec line; what the client asked for is among the options.
   if (admin) unsetenv("SSH_ORIGINAL_COMMAND");
-  return run_client(*options, limits);
+  return run_client(*options, limits, admin && admin->forced);
 }
 
 }  // namespace

@@ -61,6 +61,7 @@ void add_common(CLI::App& app, ServerOptions& options, Words& environment) {
 
 void add_rest(CLI::App& app, ServerOptions& options, std::string& ports) {
   app.set_version_flag("--version", server_version());
+  app.add_flag("--ask-env", options.asks_environment, "Ask on stdout for more variables, to come on stdin");
   app.add_flag("--no-command", options.no_command, "Run nothing: the client only forwards ports");
   app.add_option("--remote-forwards", options.remote_forwards,
                  "Begin the command after so many ports were asked for");

@@ -35,6 +35,8 @@ struct ServerOptions {
   std::optional<std::uint64_t> rate_bps;
   // `command` is the name of a subsystem, and set.
   bool subsystem = false;
+  // More of `environment` comes on stdin.
+  bool asks_environment = false;
   // Nothing runs but ourselves; `command` is unset.
   bool no_command = false;
   // Where the client speaks another version nothing runs at all.

@@ -15,6 +15,7 @@ constexpr std::string_view kLineStart = "\nMCDTP ";
 constexpr std::string_view kExecLineStart = R"sh(exec sh -c 'eval "set -- $(printf %b ")sh";
 constexpr std::string_view kExecWordsEnd = R"sh(")"; )sh";
 constexpr std::string_view kRequestStart = "MCDTP request ";
+constexpr std::string_view kEnvironmentStart = "MCDTP env ";
 // Looked in after PATH: a login's PATH may lack them.
 constexpr std::string_view kServerPlaces =
     "$HOME/.local/bin:$HOME/bin:/usr/local/bin:/usr/bin:/opt/mcdtp/bin";
@@ -52,6 +53,7 @@ std::vector<std::string> fixed_options(const ExecRequest& r) {
   if (r.max_datagram != kMaxDatagram) add("--mtu", std::to_string(r.max_datagram));
   if (r.rate_bps) add("--rate", std::to_string(*r.rate_bps));
   if (r.subsystem) words.emplace_back("--subsystem");
+  if (r.asks_environment) words.emplace_back("--ask-env");
   if (r.no_command) words.emplace_back("--no-command");
   if (r.remote_forwards > 0) add("--remote-forwards", std::to_string(r.remote_forwards));
   if (r.needs_server) words.emplace_back("--no-plain");
@@ -112,7 +114,8 @@ std::string with_installation(const ExecRequest& r) {
 }
 
 bool is_question(std::string_view line) {
-  return line == ask_line() || line.starts_with(std::string(kLineStart) + std::string(kInstallQuestion));
+  return line == ask_line() || line == environment_question() ||
+         line.starts_with(std::string(kLineStart) + std::string(kInstallQuestion));
 }
 
 enum class Found { kNo, kYes, kMaybe };
@@ -209,6 +212,32 @@ std::optional<std::vector<std::string>> parse_request_line(std::string_view line
   line.remove_prefix(kRequestStart.size());
   line.remove_suffix(1);
   return decode_words(line);
+}
+
+std::optional<std::string> build_environment_line(const Environment& environment) {
+  std::vector<std::string> words;
+  for (const auto& [name, value] : environment) {
+    if (!is_variable_name(name) || value.find('\0') != value.npos) return std::nullopt;
+    words.push_back(name + "=" + value);
+  }
+  std::string line = std::string(kEnvironmentStart) + encode_words(words) + "\n";
+  if (line.size() > kMaxExecLine) return std::nullopt;
+  return line;
+}
+
+std::optional<Environment> parse_environment_line(std::string_view line) {
+  if (!line.starts_with(kEnvironmentStart) || !line.ends_with('\n')) return std::nullopt;
+  line.remove_prefix(kEnvironmentStart.size());
+  line.remove_suffix(1);
+  const auto words = decode_words(line);
+  if (!words) return std::nullopt;
+  Environment environment;
+  for (const std::string& word : *words) {
+    const std::size_t equals = word.find('=');
+    if (equals == word.npos || !is_variable_name(word.substr(0, equals))) return std::nullopt;
+    environment.emplace_back(word.substr(0, equals), word.substr(equals + 1));
+  }
+  return environment;
 }
 
 bool is_greeting_address(std::string_view text) {

@@ -16,6 +16,9 @@ namespace mcdtp {
 
 inline constexpr int kProtocolVersion = 3;
 
+// Names and values of variables.
+using Environment = std::vector<std::pair<std::string, std::string>>;
+
 // What the client asks the login shell of the far host to run.
 struct ExecRequest {
   int protocol = kProtocolVersion;
@@ -47,7 +50,9 @@ struct ExecRequest {
   // Only a server of ours can do what is wanted: where there is none nothing runs.
   bool needs_server = false;
   // Stand in argv for all on the far host to see, so nothing secret.
-  std::vector<std::pair<std::string, std::string>> environment;
+  Environment environment;
+  // The server asks for more of them before it greets; see build_environment_line().
+  bool asks_environment = false;
 };
 
 // A line that a server can also be told by an sshd: the kernel passes no argument of 128 KiB.
@@ -67,6 +72,11 @@ std::optional<std::string> build_exec_line(const ExecRequest& request);
 // ask_line(). Unset as build_exec_line() is.
 std::optional<std::string> build_request_line(const ExecRequest& request);
 [[nodiscard]] std::optional<std::vector<std::string>> parse_request_line(std::string_view line);
+
+// Variables that must not stand in argv: a line for the server's stdin, upon environment_question(). Unset: a name is no
+// variable's, a value has a NUL byte, or the line would be longer than kMaxExecLine.
+std::optional<std::string> build_environment_line(const Environment& environment);
+[[nodiscard]] std::optional<Environment> parse_environment_line(std::string_view line);
 
 // The request of the protocol: what the server says of itself first. See mcdtp-protocol(7).
 struct Greeting {
@@ -103,6 +113,8 @@ constexpr std::string_view plain_line() { return "\nMCDTP plain\n"; }
 constexpr std::string_view no_subsystem_line() { return "\nMCDTP nosubsystem\n"; }
 // Questions, each a line as the greeting is. A subsystem's server waits for its request line.
 constexpr std::string_view ask_line() { return "\nMCDTP ask\n"; }
+// A server that was told so waits for the environment line.
+constexpr std::string_view environment_question() { return "\nMCDTP env\n"; }
 // The start of: there is no server, and one may be sent to this machine, as `uname -m` names it. The answer is "send
 // SIZE SHA256", a newline and that many bytes; or "none" and a newline.
 constexpr std::string_view kInstallQuestion = "install ";

@@ -44,6 +44,18 @@ TEST(ExecWords, OfAnExecLineAndOfARequestLine) {
   EXPECT_EQ(parse_request_line("MCDTP request a;\n"), std::nullopt);
 }
 
+TEST(ExecWords, OfAnEnvironmentLine) {
+  const Environment some = {{"A", "b c=d\n"}, {"_B1", ""}, {"LC_X", "it's \xff"}};
+  EXPECT_EQ(parse_environment_line(build_environment_line(some).value()), some);
+  EXPECT_EQ(parse_environment_line(build_environment_line({}).value()), Environment());
+  for (const char* bad :
+       {"MCDTP env A=b", "MCDTP request A\n", "MCDTP env A\n", "MCDTP env 1A\\0075b\n", "MCDTP env $\n"})
+    EXPECT_EQ(parse_environment_line(bad), std::nullopt) << bad;
+  EXPECT_EQ(build_environment_line({{"A-B", "c"}}), std::nullopt);
+  EXPECT_EQ(build_environment_line({{"A", std::string(1, '\0')}}), std::nullopt);
+  EXPECT_EQ(build_environment_line({{"A", std::string(kMaxExecLine, 'x')}}), std::nullopt);
+}
+
 // What is asked back is noise to who did not say that it may be, and no byte around it is lost.
 TEST(GreetingQuestions, OnlyWhereTheyMayBeAsked) {
   const std::string text = "noise" + std::string(ask_line()) + "more" + std::string(plain_line()) + "rest";

@@ -1,0 +1,45 @@
+#!/bin/bash
+# SendEnv and SetEnv reach the far command whatever its sshd accepts; their values stand in nobody's list of processes,
+# and cost nothing where there are none.
+. "$(dirname "$0")/lib.sh"
+e2e_start
+cat "$e2e_config" - >"$dir/config" <<'END'
+  SendEnv E2E_SENT* LC_*
+  SetEnv E2E_SET=sev=en E2E_SENT_TWO=set
+END
+e2e_config=$dir/config
+export E2E_SENT_ONE=$'a  "b"\n\'c\' $x' E2E_SENT_TWO=sent LC_E2E=plain E2E_KEPT=kept
+value() { tr '\0' '\n' <"$dir/out" | sed -n "s/^$1=//p"; }
+
+step "all of them, byte for byte"
+status 0 shim far 'env -0' </dev/null
+grep -qzxF "E2E_SENT_ONE=$E2E_SENT_ONE" "$dir/out" || fail "E2E_SENT_ONE is not what it was"
+same "SetEnv" sev=en "$(value E2E_SET)"
+same "SetEnv beside SendEnv" set "$(value E2E_SENT_TWO)"
+same "what rides along" plain "$(value LC_E2E)"
+same "what nobody sends" "" "$(value E2E_KEPT)"
+
+step "stdin begins after them"
+pattern 100000 >"$dir/bytes"
+status 0 shim far cat <"$dir/bytes"
+same_file "through cat" "$dir/bytes" "$dir/out"
+
+step "no process has them among its words"
+status 0 shim far 'cat /proc/[0-9]*/cmdline' </dev/null
+grep -qa -- --ask-env "$dir/out" || fail "the server's words are not there"
+! grep -qa 'sev=en' "$dir/out" || fail "a value is there"
+
+step "nothing is asked where there is nothing to send"
+e2e_config=$dir/sshd/ssh_config
+status 0 shim far 'tr "\0" " " </proc/$PPID/cmdline' </dev/null
+! grep -q -- --ask-env "$dir/out" || fail "asked all the same"
+
+step "a forced command takes the harmless ones alone"
+e2e_config=$dir/config
+echo "command=\"$MCDTP_BIN/mcdtp-server --forced 'env -0'\" $(cat "$dir/sshd/user_key.pub")" >"$dir/sshd/authorized_keys"
+status 0 shim -oSetEnv="BASH_ENV=/evil LC_TOLD=yes SSH_ORIGINAL_COMMAND=evil" far 'the command' </dev/null
+same "a harmless one" yes "$(value LC_TOLD)"
+same "another" "" "$(value BASH_ENV)"
+same "the command asked for" "the command" "$(value SSH_ORIGINAL_COMMAND)"
+nothing_left
+passed
