@@ -68,9 +68,11 @@ constexpr std::array kSettings = {
 };
 
 void read_line(const std::string& line, const std::string& place, Limits& limits) {
-  const auto words = split_shell_words(line);
+  auto words = split_shell_words(line.substr(0, line.find_last_not_of('\r') + 1));
   if (!words) throw std::runtime_error(place + ": a quote is not closed");
-  if (words->empty() || words->front().starts_with('#')) return;
+  const auto is_comment = [](const std::string& word) { return word.starts_with('#'); };
+  words->erase(std::find_if(words->begin(), words->end(), is_comment), words->end());
+  if (words->empty()) return;
   const auto setting = std::find_if(kSettings.begin(), kSettings.end(), [&](const Setting& known) {
     return strcasecmp(known.name, words->front().c_str()) == 0;
   });

@@ -13,7 +13,8 @@ value() { tr '\0' '\n' <"$dir/out" | sed -n "s/^$1=//p"; }
 
 step "all of them, byte for byte"
 status 0 shim far 'env -0' </dev/null
-grep -qzxF "E2E_SENT_ONE=$E2E_SENT_ONE" "$dir/out" || fail "E2E_SENT_ONE is not what it was"
+variables=() && mapfile -d '' variables <"$dir/out"
+[[ $(printf '%s\1' "${variables[@]}") == *$'\1'"E2E_SENT_ONE=$E2E_SENT_ONE"$'\1'* ]] || fail "E2E_SENT_ONE is not what it was"
 same "SetEnv" sev=en "$(value E2E_SET)"
 same "SetEnv beside SendEnv" set "$(value E2E_SENT_TWO)"
 same "what rides along" plain "$(value LC_E2E)"

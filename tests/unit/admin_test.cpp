@@ -14,8 +14,10 @@ using Words = std::vector<std::string>;
 TEST(Admin, WordsOfTheClientAreNotTheAdministrators) {
   EXPECT_FALSE(parse_admin_options({}));
   EXPECT_FALSE(parse_admin_options({"--protocol", "2", "--", "--forced"}));
-  EXPECT_THROW(parse_server_words({"--protocol", "2", "--forced", "x"}), std::runtime_error);
-  EXPECT_THROW(parse_server_words({"--protocol", "2", "--limits", "x"}), std::runtime_error);
+  EXPECT_THROW(parse_server_words({"--protocol", std::to_string(kProtocolVersion), "--forced", "x"}),
+               std::runtime_error);
+  EXPECT_THROW(parse_server_words({"--protocol", std::to_string(kProtocolVersion), "--limits", "x"}),
+               std::runtime_error);
 }
 
 TEST(Admin, OptionsAreRead) {

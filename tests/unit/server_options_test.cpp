@@ -127,7 +127,7 @@ TEST(ServerOptions, OfAnotherVersionOnlyTheCommandIsRead) {
 }
 
 TEST(ServerOptions, HelpAndVersionAreToBePrinted) {
-  EXPECT_EQ(parse({"--version"}).print, "mcdtp-server " MCDTP_VERSION "\n");
+  EXPECT_EQ(parse({"--version"}).print, server_version() + "\n");
   const std::string help = parse({"--help"}).print.value_or("");
   EXPECT_NE(help.find("--port-range LOW-HIGH"), std::string::npos);
   EXPECT_NE(help.find("-- COMMAND"), std::string::npos);
