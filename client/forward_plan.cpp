@@ -8,6 +8,9 @@
 namespace mcdtp {
 namespace {
 
+// Each takes a stream, and the command waits for all: the smallest memory has 128.
+constexpr std::size_t kMostRemote = 64;
+
 int family_of(AddressFamily family) {
   return family == AddressFamily::kIpv4 ? AF_INET : family == AddressFamily::kIpv6 ? AF_INET6 : AF_UNSPEC;
 }
@@ -73,6 +76,7 @@ std::optional<ForwardPlan> plan_forwards(const Options& options, const std::opti
   plan.forwards = std::move(*forwards);
   // There is no ssh to say what they come to.
   if (options.forwards && plan.forwards.empty()) return std::nullopt;
+  if (plan.remote_forwards() > kMostRemote) return std::nullopt;
   for (const Forward& forward : plan.forwards) {
     if (is_limited(*config, forward) || !can_be_asked(forward)) return std::nullopt;
   }

@@ -120,9 +120,7 @@ void Forwarding::admit(SocksDoor::Guest guest) {
 
 // ---- ports of the far side ----
 
-// More than there can be streams are refused by ssh's own bounds long before.
 void Forwarding::ask(const Forward& forward, const Target& target) {
-  if (!driver_.streams().can_open()) return;
   remotes_[driver_.streams().open(format_target(target))].forward = forward;
 }
 

@@ -2,6 +2,8 @@
 
 #include <sys/socket.h>
 
+#include <stdexcept>
+
 namespace mcdtp {
 
 bool ServerForwarding::on_news(const StreamNews& news) {
@@ -43,21 +45,32 @@ void ServerForwarding::listen(StreamId stream, const Target& target) {
 }
 
 void ServerForwarding::accept_on(StreamId stream, Listening listening) {
-  if (listening.sockets.empty()) {
-    answer(stream, {std::nullopt, listening.failure.empty() ? "no such address" : listening.failure});
-    driver_.streams().finish(stream);
-    return driver_.streams().release(stream);
+  if (!listening.sockets.empty() && start_listeners(stream, listening)) {
+    driver_.streams().reached(stream);
+    return answer(stream, {listening.port, {}});
   }
+  listeners_.erase(stream);
+  answer(stream, {std::nullopt, listening.failure.empty() ? "it cannot be had" : listening.failure});
+  driver_.streams().finish(stream);
+  driver_.streams().release(stream);
+}
+
+// False: the system watches no more sockets.
+bool ServerForwarding::start_listeners(StreamId stream, Listening& listening) {
   Listeners& listeners = listeners_[stream];
-  for (OwnedFd& socket : listening.sockets) {
-    listeners.push_back(std::make_unique<Listener>(
-        driver_.io(), std::move(socket), [this] { return forwarder_.may_accept(); },
-        [this, stream](std::shared_ptr<Descriptor> accepted) {
-          forwarder_.carry(std::move(accepted), Forwarded{stream});
-        }));
+  try {
+    for (OwnedFd& socket : listening.sockets) {
+      listeners.push_back(std::make_unique<Listener>(
+          driver_.io(), std::move(socket), [this] { return forwarder_.may_accept(); },
+          [this, stream](std::shared_ptr<Descriptor> accepted) {
+            forwarder_.carry(std::move(accepted), Forwarded{stream});
+          }));
+    }
+  } catch (const std::runtime_error& error) {
+    listening.failure = error.what();
+    return false;
   }
-  driver_.streams().reached(stream);
-  answer(stream, {listening.port, {}});
+  return true;
 }
 
 void ServerForwarding::answer(StreamId stream, const ListenAnswer& answer) {

@@ -29,6 +29,7 @@ class ServerForwarding {
   void connect(StreamId stream, const Target& target);
   void listen(StreamId stream, const Target& target);
   void accept_on(StreamId stream, Listening listening);
+  bool start_listeners(StreamId stream, Listening& listening);
   void answer(StreamId stream, const ListenAnswer& answer);
   void on_listener_news(StreamId stream);
 

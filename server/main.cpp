@@ -62,7 +62,6 @@ int run_client(mcdtp::ServerOptions options, const mcdtp::Limits& limits, bool f
   apply_limits(limits, options);
   if (options.protocol == mcdtp::kProtocolVersion) return serve_client(std::move(options), forced);
   if (options.no_plain) return say(mcdtp::no_subsystem_line());
-  if (options.no_plain) return say(mcdtp::no_subsystem_line());
   // Another version of the client: it gets what it would get without us.
   if (say(mcdtp::plain_line()) != 0) return kFailed;
   become_command({options.command, options.subsystem, options.environment});

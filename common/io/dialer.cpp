@@ -21,6 +21,8 @@ ResetReason reason_of(int error) {
     case EACCES:
     case ENOTSOCK:
     case EPROTOTYPE: return ResetReason::kRefused;
+    // It was there already, and was reset before we looked.
+    case ECONNRESET: return ResetReason::kGivenUp;
     case EMFILE:
     case ENFILE:
     case ENOBUFS:

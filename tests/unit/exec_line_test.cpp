@@ -350,6 +350,32 @@ TEST_P(ExecLineInstall, AServerOfThisVersionIsUsedAndAnotherIsNot) {
   EXPECT_EQ(files(), 0u);
 }
 
+TEST_P(ExecLine, WhatNeedsAServerRunsNothingWithoutOne) {
+  ExecRequest request;
+  request.server_command = "/no/server";
+  request.needs_server = true;
+  request.remote_forwards = 2;
+  request.environment = {{"A", "b"}};
+  request.command = "echo ran";
+  EXPECT_TRUE(run_line(request).out.ends_with("\nMCDTP nosubsystem\n"));
+  request.no_command = true;
+  EXPECT_TRUE(run_line(request).out.ends_with("\nMCDTP nosubsystem\n"));
+}
+
+TEST_P(ExecLine, ForwardsAreWordsForTheServer) {
+  install(dir_ / "stand-in");
+  ExecRequest request;
+  request.server_command = (dir_ / "stand-in").string();
+  request.needs_server = true;
+  request.remote_forwards = 2;
+  request.command = "id";
+  EXPECT_TRUE(
+      run_line(request).out.ends_with(nul_ended({"--remote-forwards", "2", "--no-plain", "--", "id"})));
+  request.no_command = true;
+  EXPECT_TRUE(
+      run_line(request).out.ends_with(nul_ended({"--no-command", "--remote-forwards", "2", "--no-plain"})));
+}
+
 TEST_P(ExecLine, LongCommand) {
   install(dir_ / "stand-in");
   ExecRequest request;

@@ -2,34 +2,18 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include <array>
-
-#include "common/io/session_config.h"
+#include "tests/unit/driver_pair.h"
 
 namespace mcdtp {
 namespace {
 
-// A client's forwarding and a driver that plays the server, joined by a pipe each way, on one event loop.
+// A client's forwarding, and a driver that plays the server.
 class ForwardingTest : public testing::Test {
  protected:
-  ForwardingTest() {
-    std::array<int, 2> ends{};
-    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
-    join(client_, ends[0]);
-    join(server_, ends[1]);
-  }
-
-  void join(Driver& driver, int fd) {
-    driver.add_ssh(std::make_shared<Descriptor>(io_, dup(fd)), std::make_shared<Descriptor>(io_, fd), {});
-  }
-
   template <typename Condition>
   void until(Condition condition) {
-    for (int i = 0; i < 20000 && !condition(); ++i) io_.run_one_for(std::chrono::milliseconds(1));
-    ASSERT_TRUE(condition());
+    ASSERT_TRUE(pair_.until(condition));
   }
 
   // The client's answer to a stream that the server opens: why it was refused; unset as long as it was not.
@@ -77,8 +61,6 @@ class ForwardingTest : public testing::Test {
     return service;
   }
 
-  asio::io_context io_;
-  const SessionKeys keys_{std::array<std::uint8_t, 32>{}, Cipher::kAes128Gcm};
   Listening service_ = listen_nonblocking();  // what the client can reach
   ForwardPlan plan_;
   std::vector<StreamNews> opened_;  // by the client
@@ -86,21 +68,13 @@ class ForwardingTest : public testing::Test {
   std::vector<std::string> said_;
   bool ready_ = false;
   bool failed_ = false;
-  Driver client_{io_,
-                 make_session_config(Role::kClient, {}, 1, 1),
-                 keys_,
-                 {[](const SessionEvent&) {}, [this](const StreamNews& news) { forwarding_.on_news(news); },
-                  [] {}, [](ChannelId) {}}};
-  Driver server_{io_,
-                 make_session_config(Role::kServer, {}, 1, 1),
-                 keys_,
-                 {[](const SessionEvent&) {},
-                  [this](const StreamNews& news) {
-                    if (news.kind == StreamNews::Kind::kOpened) opened_.push_back(news);
-                    if (news.kind == StreamNews::Kind::kReached) reached_.push_back(news);
-                  },
-                  [] {}, [](ChannelId) {}}};
-  Forwarding forwarding_{client_,
+  DriverPair pair_{[this](const StreamNews& news) { forwarding_.on_news(news); },
+                   [this](const StreamNews& news) {
+                     if (news.kind == StreamNews::Kind::kOpened) opened_.push_back(news);
+                     if (news.kind == StreamNews::Kind::kReached) reached_.push_back(news);
+                   }};
+  Driver& server_ = pair_.server;
+  Forwarding forwarding_{pair_.client,
                          plan_,
                          {[this] { ready_ = true; }, [this] { failed_ = true; }, [] {},
                           [this](const std::string& line) { said_.push_back(line); }}};

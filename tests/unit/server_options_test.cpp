@@ -59,6 +59,19 @@ TEST(ServerOptions, EachIsRead) {
   EXPECT_EQ(options.environment, environment);
 }
 
+TEST(ServerOptions, Forwards) {
+  const ServerOptions options =
+      parse({"--no-command", "--no-plain", "--no-forwards", "--remote-forwards", "3"});
+  EXPECT_TRUE(options.no_command && options.no_plain);
+  EXPECT_FALSE(options.policy.local_forwards || options.policy.remote_forwards);
+  EXPECT_EQ(options.remote_forwards, 3U);
+  const ServerOptions plain = parse({});
+  EXPECT_FALSE(plain.no_command || plain.no_plain || plain.policy.gateway_ports);
+  EXPECT_TRUE(plain.policy.local_forwards && plain.policy.remote_forwards);
+  EXPECT_EQ(refusal({"--no-command", "--", "id"}), "read the options: --no-command and a command");
+  EXPECT_TRUE(parse({"--protocol", "4", "--no-plain", "--", "id"}).no_plain);
+}
+
 TEST(ServerOptions, TheCommandIsNotLookedInto) {
   for (const char* command :
        {"", "--", "-x", "--help", "[a,b]", "{}", "%%", "a b", "'a' \"b\"", "a\nb\n", "\xc3\xa9\xff", "++"})

@@ -1,0 +1,273 @@
+#include "common/io/forwarder.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <netinet/tcp.h>
+#include <sys/resource.h>
+
+#include "common/io/listener.h"
+#include "server/forwarding.h"
+#include "tests/unit/driver_pair.h"
+
+namespace mcdtp {
+namespace {
+
+// A program's socket, that never blocks.
+class Program {
+ public:
+  explicit Program(int fd) : fd_(fd) { fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK); }
+  static Program connect(const Endpoint& to) {
+    const int fd = socket(to.family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
+    EXPECT_EQ(::connect(fd, to.data(), to.size()), 0);
+    return Program(fd);
+  }
+
+  void write(std::string_view text) const {
+    EXPECT_EQ(::write(fd_.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  }
+  void end() const { shutdown(fd_.get(), SHUT_WR); }
+  void reset() {
+    const linger at_once{1, 0};
+    setsockopt(fd_.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    fd_.close();
+  }
+  void close() { fd_.close(); }
+  // What has come by now, and in the end how it ended.
+  std::string read() {
+    std::array<char, 4096> buffer{};
+    ssize_t got = 0;
+    while ((got = ::read(fd_.get(), buffer.data(), buffer.size())) > 0)
+      text_.append(buffer.data(), static_cast<std::size_t>(got));
+    if (got < 0 && errno == EAGAIN) return text_;
+    return text_ + (got == 0 ? "<end>" : errno == ECONNRESET ? "<reset>" : "<error>");
+  }
+
+ private:
+  OwnedFd fd_;
+  std::string text_;
+};
+
+// A near port that leads to a far service, through both drivers.
+class ForwarderTest : public testing::Test {
+ protected:
+  ForwarderTest() { near_listener_ = listen_near(to_service()); }
+
+  Target to_service() const { return ToTcp{"localhost", service_.port}; }
+
+  std::unique_ptr<Listener> listen_near(const Target& target) {
+    Listening near = listen_tcp({*Endpoint::from_text("127.0.0.1", 0)});
+    near_port_ = near.port;
+    return std::make_unique<Listener>(
+        pair_.io, std::move(near.sockets[0]), [this] { return ++asked_, may_accept_; },
+        [this, target](std::shared_ptr<Descriptor> socket) {
+          Forwarder::Hooks hooks;
+          hooks.on_failed = [this](const Dialer::Outcome& outcome) {
+            failures_.push_back(outcome.reason);
+            return false;
+          };
+          near_.carry(std::move(socket), target, {}, std::move(hooks));
+        });
+  }
+
+  Program dial() const { return Program::connect(*Endpoint::from_text("127.0.0.1", near_port_)); }
+  // The far service's end of the newest connection.
+  Program taken() {
+    int fd = -1;
+    EXPECT_TRUE(pair_.until(
+        [&] { return (fd = accept4(service_.sockets[0].get(), nullptr, nullptr, SOCK_CLOEXEC)) >= 0; }));
+    return Program(fd);
+  }
+  void expect_read(Program& program, const std::string& text) {
+    EXPECT_TRUE(pair_.until([&] { return program.read() == text; })) << program.read();
+  }
+  void expect_nothing_left() {
+    EXPECT_TRUE(pair_.until([&] {
+      return near_.count() == 0 && pair_.client.streams().count() == 2 && pair_.server.streams().count() == 2;
+    }));
+  }
+
+  static Listening listen_nonblocking() {
+    Listening service = listen_tcp({*Endpoint::from_text("127.0.0.1", 0)});
+    fcntl(service.sockets[0].get(), F_SETFL, O_NONBLOCK);
+    return service;
+  }
+
+  Policy policy_;
+  bool may_accept_ = true;
+  int asked_ = 0;
+  std::vector<ResetReason> failures_;
+  Listening service_ = listen_nonblocking();
+  std::uint16_t near_port_ = 0;
+  DriverPair pair_{[this](const StreamNews& news) { near_.on_news(news); },
+                   [this](const StreamNews& news) { far_.on_news(news); }};
+  Forwarder near_{pair_.client};
+  ServerForwarding far_{pair_.server, policy_, [] {}};
+  std::unique_ptr<Listener> near_listener_;
+};
+
+TEST_F(ForwarderTest, BytesAndEndsBothWays) {
+  Program program = dial();
+  program.write("question");
+  Program service = taken();
+  expect_read(service, "question");
+  program.end();
+  expect_read(service, "question<end>");
+  service.write("answer");
+  expect_read(program, "answer");
+  service.end();
+  expect_read(program, "answer<end>");
+  expect_nothing_left();
+  EXPECT_TRUE(failures_.empty());
+}
+
+TEST_F(ForwarderTest, TheFarEndMayEndFirst) {
+  Program program = dial();
+  Program service = taken();
+  service.write("banner");
+  service.end();
+  expect_read(program, "banner<end>");
+  program.write("late");
+  program.end();
+  expect_read(service, "late<end>");
+  expect_nothing_left();
+}
+
+TEST_F(ForwarderTest, AResetIsAResetAtTheOtherEnd) {
+  Program program = dial();
+  Program service = taken();
+  service.reset();
+  expect_read(program, "<reset>");
+  expect_nothing_left();
+  Program second = dial();
+  Program second_service = taken();
+  second.reset();
+  expect_read(second_service, "<reset>");
+  expect_nothing_left();
+}
+
+TEST_F(ForwarderTest, WhoWritesToAServiceThatIsGoneIsReset) {
+  Program program = dial();
+  Program service = taken();
+  service.close();
+  expect_read(program, "<end>");
+  // The first byte draws the reset of the far host, the second one meets it.
+  program.write("x");
+  pair_.until([&] { return pair_.server.streams().bytes_taken() == 1; });
+  program.write("y");
+  expect_nothing_left();
+}
+
+TEST_F(ForwarderTest, RefusedForReasonsThatAreTold) {
+  service_.sockets[0].close();
+  Program refused = dial();
+  expect_read(refused, "<end>");
+  near_listener_ = listen_near(ToTcp{"no-such-host.invalid", 1});
+  Program unknown = dial();
+  expect_read(unknown, "<end>");
+  near_listener_ = listen_near(ToUnix{"/no/such/socket"});
+  Program no_socket = dial();
+  expect_read(no_socket, "<end>");
+  EXPECT_EQ(failures_,
+            (std::vector{ResetReason::kRefused, ResetReason::kUnknownName, ResetReason::kRefused}));
+  expect_nothing_left();
+}
+
+TEST_F(ForwarderTest, OneThatGivesUpWhileItsTargetIsSoughtLeavesNothing) {
+  near_listener_ = listen_near(ToTcp{"no-such-host.invalid", 1});
+  Program program = dial();
+  pair_.until([&] { return pair_.server.streams().count() == 3; });
+  program.reset();
+  expect_nothing_left();
+}
+
+TEST_F(ForwarderTest, WhileNoneMayBeAcceptedNobodySpins) {
+  may_accept_ = false;
+  Program program = dial();
+  pair_.until([&] { return asked_ > 0; });
+  const int before = asked_;
+  for (int i = 0; i < 200; ++i) pair_.io.run_one_for(std::chrono::milliseconds(1));
+  EXPECT_LE(asked_ - before, 10);
+  may_accept_ = true;
+  Program service = taken();
+  program.write("x");
+  expect_read(service, "x");
+}
+
+TEST_F(ForwarderTest, OutOfDescriptorsItWaitsToo) {
+  Program program = dial();
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  const rlim_t before = limit.rlim_cur;
+  const int next = dup(0);
+  ::close(next);
+  limit.rlim_cur = static_cast<rlim_t>(next);
+  setrlimit(RLIMIT_NOFILE, &limit);
+  pair_.until([&] { return asked_ > 0; });
+  const int asked = asked_;
+  for (int i = 0; i < 200; ++i) pair_.io.run_one_for(std::chrono::milliseconds(1));
+  EXPECT_LE(asked_ - asked, 10);
+  limit.rlim_cur = before;
+  setrlimit(RLIMIT_NOFILE, &limit);
+  Program service = taken();
+  program.write("x");
+  expect_read(service, "x");
+}
+
+TEST(ForwardingOptions, SmallBytesDoNotWaitAndADeadPeerIsNoticed) {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  set_forwarding_options(fd);
+  int no_delay = 0, keep_alive = 0;
+  socklen_t size = sizeof no_delay;
+  getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &no_delay, &size);
+  getsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &keep_alive, &size);
+  EXPECT_TRUE(no_delay != 0 && keep_alive != 0);
+  ::close(fd);
+}
+
+struct Verdict {
+  bool local, remote;
+  const char* target;
+  bool permitted;
+};
+
+TEST(PolicyTest, WhatMayBe) {
+  for (const Verdict& verdict :
+       {Verdict{true, true, "tcp 1 h", true}, Verdict{true, true, "listen-tcp 0 ", true},
+        Verdict{false, true, "tcp 1 h", false}, Verdict{false, true, "unix /x", false},
+        Verdict{false, true, "listen-unix /x", true}, Verdict{true, false, "listen-unix /x", false},
+        Verdict{true, false, "listen-tcp 1 ", false}, Verdict{true, false, "unix /x", true},
+        Verdict{true, true, "forwarded 2", false}}) {
+    SCOPED_TRACE(verdict.target);
+    EXPECT_EQ(permits({verdict.local, verdict.remote, false}, *parse_target(verdict.target)),
+              verdict.permitted);
+  }
+}
+
+TEST(ListenAddresses, WhatASpecificationNames) {
+  const auto texts = [](const std::string& address, int family) {
+    std::string out;
+    for (const Endpoint& e : listen_addresses(address, 7, family, ListenNames::kDigitsOnly))
+      out += e.to_string() + " ";
+    return out;
+  };
+  EXPECT_EQ(texts("", AF_UNSPEC), "0.0.0.0:7 [::]:7 ");
+  EXPECT_EQ(texts("localhost", AF_UNSPEC), "[::1]:7 127.0.0.1:7 ");
+  EXPECT_EQ(texts("localhost", AF_INET), "127.0.0.1:7 ");
+  EXPECT_EQ(texts("", AF_INET6), "[::]:7 ");
+  EXPECT_EQ(texts("192.0.2.1", AF_UNSPEC), "192.0.2.1:7 ");
+  EXPECT_EQ(texts("a-name", AF_UNSPEC), "");
+}
+
+TEST(ListenTcp, ThePortOfTheFirstIsThatOfTheOthers) {
+  const Listening one =
+      listen_tcp({*Endpoint::from_text("127.0.0.1", 0), *Endpoint::from_text("127.0.0.2", 0)});
+  ASSERT_EQ(one.sockets.size(), 2u);
+  EXPECT_NE(one.port, 0);
+  const Listening two =
+      listen_tcp({*Endpoint::from_text("127.0.0.3", one.port), *Endpoint::from_text("127.0.0.2", one.port)});
+  EXPECT_EQ(two.sockets.size(), 1u);
+  EXPECT_EQ(two.failure, "bind [127.0.0.2]:" + std::to_string(one.port) + ": Address already in use");
+}
+
+}  // namespace
+}  // namespace mcdtp
