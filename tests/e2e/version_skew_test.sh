@@ -5,8 +5,8 @@ e2e_directory
 mkdir "$dir/other"
 E2E_PATH=$dir/other:/usr/bin:/bin e2e_start
 pattern 300000 >"$dir/bytes"
-# The far host's mcdtp-server is this script.
-server() { printf '#!/bin/sh\n%s\n' "$1" >"$dir/other/mcdtp-server" && chmod +x "$dir/other/mcdtp-server"; }
+# The far host's mcdtp-server is this script. What was found out of the one before it is forgotten.
+server() { rm -rf "$dir/cache" && printf '#!/bin/sh\n%s\n' "$1" >"$dir/other/mcdtp-server" && chmod +x "$dir/other/mcdtp-server"; }
 
 step "the server itself, asked by a client of another version"
 printf 'in' | status 4 bounded "$MCDTP_BIN/mcdtp-server" --protocol 99 --never-heard of --channels x --env A=b -- 'echo "$A"; cat; exit 4'
@@ -19,6 +19,13 @@ same_file "through cat" "$dir/bytes" "$dir/out"
 err_is err
 status 0 shim far 'echo out' </dev/null
 err_is "mcdtp-shim: no mcdtp-server on far: going on over plain ssh"
+
+step "where ports are to be forwarded nothing runs, and then the real ssh does, once"
+status 0 bounded "$MCDTP_BIN/mcdtp-server" --protocol 99 --no-plain --never-heard of -- 'echo ran' </dev/null
+printf '\nMCDTP nosubsystem\n' | cmp - "$dir/out" || fail "not what was wanted"
+status 6 shim -q -L "$dir/near.sock:127.0.0.1:1" far "echo ran >>$dir/runs; cat; exit 6" <"$dir/bytes"
+same_file "through cat" "$dir/bytes" "$dir/out"
+same "runs of the command" ran "$(cat "$dir/runs")"
 
 step "a server that does not start"
 server 'exit 3'
