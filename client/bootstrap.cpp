@@ -56,10 +56,12 @@ Duration connect_timeout(const std::optional<SshConfig>& config) {
   return seconds(config ? config->connect_timeout().value_or(0) : 0);
 }
 
-// A LocalCommand of the user's own has to run, and ssh runs one only.
+// A LocalCommand of the user's own has to run, and ssh runs one only. A master that would end with this ssh must
+// not become of it: others would lose their connection with ours.
 std::vector<std::string> bootstrap_words(const Options& options, const std::optional<SshConfig>& config,
                                          const std::string& exec_line, const LoginWatch& watch) {
   std::vector<std::string> words = bootstrap_argv(options, exec_line);
+  if (!config || !config->makes_master()) words.insert(words.begin() + 1, "-oControlMaster=no");
   if (config && !config->is_on("permitlocalcommand")) {
     const auto more = watch.ssh_words();
     words.insert(words.begin() + 1, more.begin(), more.end());

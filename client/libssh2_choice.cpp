@@ -82,6 +82,7 @@ std::optional<std::string> why_not_config(const SshConfig& config, const LocalFa
   if (!preferred.empty() && preferred.front() != "publickey")
     return "the configuration prefers " + preferred.front();
   if (facts.has_control_socket) return "there is a socket at controlpath";
+  if (config.makes_master()) return "the configuration has ssh leave a master for those who come later";
   if (!facts.paths_are_clear) return "the configuration names a file in a way that only ssh resolves";
   if (!config.port() || config.host_name().empty()) return "ssh -G says no host name or no port";
   const auto variable = variable_to_send(config, facts);

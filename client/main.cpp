@@ -135,6 +135,7 @@ int run(int argc, char** argv) {
     case mcdtp::Action::kHandOver: become_ssh(options, options.message);
     case mcdtp::Action::kRun: break;
   }
+  if (mcdtp::is_below_our_ssh()) become_ssh(options, "an ssh that mcdtp-shim has started calls it");
   mcdtp::TransferLog log(options.log_path, options.full_log_path);
   return log_in_and_run(options, log);
 }

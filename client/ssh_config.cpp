@@ -137,6 +137,12 @@ std::optional<unsigned> SshConfig::connect_timeout() const {
   return parse_number<unsigned>(text("connecttimeout"));
 }
 
+bool SshConfig::makes_master() const {
+  const std::string master = text("controlmaster"), persist = text("controlpersist");
+  return (master == "auto" || master == "autoask") && !persist.empty() && persist != "no" &&
+         is_on("controlpath");
+}
+
 // HostKeyAlias stands for name and port.
 std::string SshConfig::known_hosts_name() const {
   const std::string alias = text("hostkeyalias");
@@ -160,14 +166,13 @@ std::optional<std::string> expand_path(std::string_view path, const PathTokens& 
 }
 
 std::optional<SshConfig> ask_ssh_for_config(const Options& options) {
-  const std::string program = find_real_ssh();
   std::vector<std::string> words = {"ssh", "-G"};
   words.insert(words.end(), options.ssh_words.begin(), options.ssh_words.end());
   words.insert(words.end(), {"--", options.host});
-  const std::vector<char*> pointers = exec_pointers(words);
+  const RealSsh real_ssh(std::move(words));
   ChildProcess ssh([&] {
     silence(STDIN_FILENO, STDERR_FILENO);
-    execv(program.c_str(), pointers.data());
+    real_ssh.become();
     return kCannotRun;
   });
   const std::string printed = read_all(ssh.stdout_fd());

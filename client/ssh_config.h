@@ -36,6 +36,8 @@ class SshConfig {
   AddressFamily address_family() const;
   // Seconds; unset: none.
   std::optional<unsigned> connect_timeout() const;
+  // ssh leaves a master connection in the background for those who come later (ControlPersist).
+  bool makes_master() const;
   // The host's name in known_hosts files.
   std::string known_hosts_name() const;
 

@@ -4,9 +4,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -35,12 +37,43 @@ bool is_this_program(const std::string& path) {
          other.st_dev == self.st_dev && other.st_ino == self.st_ino;
 }
 
+// The programs that shims above us have started as ssh, with a colon between them.
+constexpr const char* kStarted = "MCDTP_STARTED_SSH";
+
+std::string started_above() {
+  const char* value = std::getenv(kStarted);
+  return value ? value : "";
+}
+
+bool is_script(const std::string& path) {
+  std::array<char, 2> start{};
+  return std::ifstream(path, std::ios::binary).read(start.data(), start.size()) && start[0] == '#' &&
+         start[1] == '!';
+}
+
+// A script that was started as ssh and led here would lead here again.
+bool leads_to_us(const std::string& path) {
+  return is_this_program(path) ||
+         ((":" + started_above() + ":").find(":" + path + ":") != std::string::npos && is_script(path));
+}
+
+std::vector<std::string> environment_for(const std::string& program) {
+  const std::string name = std::string(kStarted) + "=";
+  std::vector<std::string> out;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    if (!std::string_view(*entry).starts_with(name)) out.emplace_back(*entry);
+  }
+  const std::string above = started_above();
+  out.push_back(name + (above.empty() ? "" : above + ":") + program);
+  return out;
+}
+
 std::optional<std::string> find_in_path(std::string_view path) {
   for (;;) {
     const auto colon = path.find(':');
     const std::string folder(path.substr(0, colon));
     const std::string candidate = (folder.empty() ? "." : folder) + "/ssh";
-    if (is_program(candidate) && !is_this_program(candidate)) return candidate;
+    if (is_program(candidate) && !leads_to_us(candidate)) return candidate;
     if (colon == std::string_view::npos) return std::nullopt;
     path.remove_prefix(colon + 1);
   }
@@ -63,6 +96,8 @@ std::string find_real_ssh() {
   if (const char* named = std::getenv("MCDTP_REAL_SSH"); named && *named) {
     if (!is_program(named)) throw std::runtime_error(std::string("MCDTP_REAL_SSH: no program at ") + named);
     if (is_this_program(named)) throw std::runtime_error("MCDTP_REAL_SSH: it names mcdtp-shim itself");
+    if (leads_to_us(named))
+      throw std::runtime_error("MCDTP_REAL_SSH: it names a script that calls mcdtp-shim");
     return named;
   }
   const char* path = std::getenv("PATH");
@@ -71,19 +106,31 @@ std::string find_real_ssh() {
       "find ssh: there is none in PATH but mcdtp-shim itself; MCDTP_REAL_SSH can name it");
 }
 
+bool is_below_our_ssh() { return !started_above().empty(); }
+
+RealSsh::RealSsh(std::vector<std::string> argv)
+    : program_(find_real_ssh()),
+      words_(std::move(argv)),
+      environment_(environment_for(program_)),
+      word_pointers_(exec_pointers(words_)),
+      environment_pointers_(exec_pointers(environment_)) {}
+
+int RealSsh::become() const {
+  execve(program_.c_str(), word_pointers_.data(), environment_pointers_.data());
+  return errno;
+}
+
 void hand_over(const std::vector<std::string>& words) {
-  const std::string program = find_real_ssh();
   std::vector<std::string> argv = {"ssh"};
   argv.insert(argv.end(), words.begin(), words.end());
+  const RealSsh ssh(std::move(argv));
   restore_signals();
-  execv(program.c_str(), exec_pointers(argv).data());
-  fail("start " + program, errno);
+  fail("start " + ssh.program(), ssh.become());
 }
 
 std::vector<std::string> bootstrap_argv(const Options& options, const std::string& exec_line) {
   CHECK(options.action == Action::kRun);
-  std::vector<std::string> argv = {"ssh", "-T", "-oRemoteCommand=none", "-oClearAllForwardings=yes",
-                                   "-oControlMaster=no"};
+  std::vector<std::string> argv = {"ssh", "-T", "-oRemoteCommand=none", "-oClearAllForwardings=yes"};
   if (options.server_subsystem) argv.push_back("-s");
   argv.insert(argv.end(), options.ssh_words.begin(), options.ssh_words.end());
   argv.insert(argv.end(), {"--", options.host, options.server_subsystem.value_or(exec_line)});
@@ -92,22 +139,15 @@ std::vector<std::string> bootstrap_argv(const Options& options, const std::strin
 
 // What the child needs between fork and exec, made before it, and the pipe on which its errno comes back.
 struct SshProcess::Start {
-  explicit Start(std::vector<std::string> argv)
-      : program(find_real_ssh()),
-        words(std::move(argv)),
-        pointers(exec_pointers(words)),
-        error(make_pipe()) {}
+  explicit Start(std::vector<std::string> argv) : ssh(std::move(argv)), error(make_pipe()) {}
   // Runs in the child: async-signal-safe calls only.
   int become_ssh() const {
-    execv(program.c_str(), pointers.data());
-    const int reason = errno;
+    const int reason = ssh.become();
     [[maybe_unused]] const ssize_t written = write(error.write_end, &reason, sizeof reason);
     return kFailure;
   }
 
-  std::string program;
-  std::vector<std::string> words;
-  std::vector<char*> pointers;
+  RealSsh ssh;
   Pipe error;
 };
 
@@ -115,7 +155,7 @@ SshProcess::SshProcess(const std::vector<std::string>& argv) : SshProcess(Start(
 
 SshProcess::SshProcess(const Start& start) : ChildProcess([&] { return start.become_ssh(); }) {
   close(start.error.write_end);
-  if (const auto error = read_exec_error(start.error.read_end)) fail("start " + start.program, *error);
+  if (const auto error = read_exec_error(start.error.read_end)) fail("start " + start.ssh.program(), *error);
 }
 
 }  // namespace mcdtp

@@ -9,8 +9,32 @@
 namespace mcdtp {
 
 // The path of the real ssh: MCDTP_REAL_SSH, else the first `ssh` in PATH that is not this program under
-// another name. Throws a sentence where there is none.
+// another name, nor a script that we are called by. Throws a sentence where there is none.
 std::string find_real_ssh();
+
+// Whether an ssh that mcdtp-shim started has called this one: a script of that name which goes on to us, or an
+// ssh that calls ssh for a jump host. Our part is done above; here the real ssh has to run.
+bool is_below_our_ssh();
+
+// The real ssh with its words and environment, made before a fork and started after it.
+class RealSsh {
+ public:
+  // `argv` begins with "ssh". Throws where there is no real ssh.
+  explicit RealSsh(std::vector<std::string> argv);
+  RealSsh(const RealSsh&) = delete;
+  RealSsh& operator=(const RealSsh&) = delete;
+
+  const std::string& program() const { return program_; }
+  // Async-signal-safe. Returns only where it fails, the errno.
+  int become() const;
+
+ private:
+  std::string program_;
+  std::vector<std::string> words_;
+  std::vector<std::string> environment_;
+  std::vector<char*> word_pointers_;
+  std::vector<char*> environment_pointers_;
+};
 
 // Becomes the real ssh, called "ssh" with `words`. Throws where that fails.
 [[noreturn]] void hand_over(const std::vector<std::string>& words);

@@ -55,6 +55,25 @@ err_has "there is none in PATH but mcdtp-shim itself"
 status 255 env MCDTP_REAL_SSH="$dir/bin/ssh" "$SHIM" -F "$e2e_config" far true </dev/null
 err_has "MCDTP_REAL_SSH: it names mcdtp-shim itself"
 
+step "called ssh, it is also what ssh itself calls for a jump host"
+status 3 bounded ssh -v -F "$e2e_config" -J far far 'echo out; exit 3' </dev/null
+out_is out && err_has "^mcdtp-shim: backend: ssh"
+err_has "^mcdtp-shim: going on as ssh: an ssh that mcdtp-shim has started calls it"
+status 4 bounded ssh -v -F "$e2e_config" -o "ProxyCommand=ssh -F '$e2e_config' -W %h:%p far" far 'cat; exit 4' < <(echo word)
+out_is word && err_has "^mcdtp-shim: backend: ssh"
+
+step "a script called ssh that goes on to it is not the real ssh"
+mkdir "$dir/script" "$dir/script too"
+printf '#!/bin/sh\nexec "%s" -F "%s" -v "$@"\n' "$SHIM" "$e2e_config" | tee "$dir/script/ssh" >"$dir/script too/ssh"
+chmod +x "$dir/script/ssh" "$dir/script too/ssh"
+status 3 env PATH="$dir/script:$dir/script too:$PATH" timeout 60 ssh far 'echo out; exit 3' </dev/null
+out_is out && err_has "^mcdtp-shim: backend"
+status 3 env PATH="$dir/script:$dir/script too:$PATH" timeout 60 ssh -tt far 'exit 3' </dev/null
+same "-V" "$(/usr/bin/ssh -V 2>&1)" "$(PATH="$dir/script:$dir/script too:$PATH" timeout 60 ssh -V 2>&1 | grep -v '^mcdtp')"
+same "log-ins at once" 1 "$(before=$(grep -c 'Accepted publickey' "$dir/sshd/sshd.log")
+  PATH="$dir/script:$dir/script too:$PATH" timeout 60 ssh far true </dev/null 2>/dev/null
+  echo $(($(grep -c 'Accepted publickey' "$dir/sshd/sshd.log") - before)))"
+
 step "as ssh it serves rsync, which then adds an option of its own"
 mkdir "$dir/tree" && echo word >"$dir/tree/file"
 status 0 bounded rsync -a -4 -e "ssh -F $e2e_config" "$dir/tree/" "far:$dir/copy/"

@@ -87,6 +87,9 @@ TEST_F(Libssh2Choice, LocalFacts) {
   facts_.has_control_socket = true;
   EXPECT_EQ(why_not(), "there is a socket at controlpath");
   facts_.has_control_socket = false;
+  const std::string master = "controlmaster auto\ncontrolpath /home/a/.ssh/%C\ncontrolpersist ";
+  EXPECT_EQ(why_not(master + "60"), "the configuration has ssh leave a master for those who come later");
+  EXPECT_EQ(why_not(master + "no"), "nothing");
   facts_.paths_are_clear = false;
   EXPECT_NE(why_not(), "nothing");
 }

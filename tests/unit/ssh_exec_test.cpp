@@ -120,7 +120,6 @@ TEST_F(SshExec, BootstrapWords) {
                       "-T",
                       "-oRemoteCommand=none",
                       "-oClearAllForwardings=yes",
-                      "-oControlMaster=no",
                       "-q",
                       "-p",
                       "22",
@@ -132,6 +131,32 @@ TEST_F(SshExec, BootstrapWords) {
                       "host",
                       "exec line"};
   EXPECT_EQ(bootstrap_argv(parse_options(words), "exec line"), want);
+}
+
+// Two scripts called ssh that go on to us would otherwise call each other through us for ever.
+TEST_F(SshExec, ScriptsThatCallUsAreNotTheRealSsh) {
+  const std::string first = script("1/ssh", "exit 1"), second = script("2/ssh", "exit 2");
+  const std::string third = script("3/ssh", "exit 3");
+  setenv("PATH", (folder_ / "1:").string().append(folder_ / "2:").append(folder_ / "3").c_str(), 1);
+  EXPECT_FALSE(is_below_our_ssh());
+  EXPECT_EQ(find_real_ssh(), first);
+  setenv("MCDTP_STARTED_SSH", (first + ":" + second).c_str(), 1);
+  EXPECT_TRUE(is_below_our_ssh());
+  EXPECT_EQ(find_real_ssh(), third);
+  use(second);
+  EXPECT_THROW(find_real_ssh(), std::runtime_error);
+  // A program that was started above is the real one: it calls ssh itself, for a jump host.
+  use("/bin/true");
+  setenv("MCDTP_STARTED_SSH", "/bin/true", 1);
+  EXPECT_EQ(find_real_ssh(), "/bin/true");
+  unsetenv("MCDTP_STARTED_SSH");
+}
+
+TEST_F(SshExec, TellsTheRealSshThatWeStartedIt) {
+  use(script("ssh", R"(printf %s "$MCDTP_STARTED_SSH"; exit 7)"));
+  SshProcess ssh({"ssh"});
+  EXPECT_EQ(read_to_end(ssh.stdout_fd()), folder_ / "ssh");
+  EXPECT_EQ(ssh.wait(), 7);
 }
 
 TEST_F(SshExec, CarriesStdinStdoutAndStatus) {
