@@ -1,0 +1,54 @@
+#!/bin/bash
+# Administrators' programs over the shim as over ssh: ansible, GNU parallel.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/callers.sh"
+needs ansible ansible-core
+needs parallel parallel
+callers_start
+for kind in ssh shim; do # $dir/path.KIND/ssh: a program of that name, for those who know no other
+  mkdir "$dir/path.$kind"
+  words=${kind}_words
+  printf '#!/bin/sh\nexec %s "$@"\n' "${!words}" >"$dir/path.$kind/ssh"
+  chmod +x "$dir/path.$kind/ssh"
+done
+
+printf 'far ansible_python_interpreter=/usr/bin/python3\n' >"$dir/hosts"
+ansible_run() { # PIPELINING
+  local program=$dir/path.${name##*.}/ssh ansible=(ansible -i "$dir/hosts" far)
+  export ANSIBLE_HOME=$PWD/../$name.ansible ANSIBLE_PIPELINING=$1 ANSIBLE_NOCOLOR=1 LC_ALL=C.UTF-8
+  export ANSIBLE_SSH_EXECUTABLE=$program ANSIBLE_SFTP_EXTRA_ARGS="-S $program" ANSIBLE_SCP_EXTRA_ARGS="-S $program"
+  export ANSIBLE_SSH_CONTROL_PATH_DIR=$dir/$name.cp
+  "${ansible[@]}" -m ping || return
+  pattern 300000 4 >"$dir/$name.file"
+  "${ansible[@]}" -m copy -a "src=$dir/$name.file dest=$dir/$name.copied mode=640" | grep -E 'changed|checksum|mode|size'
+  "${ansible[@]}" -m shell -a 'echo out; echo err >&2; exit 3'
+  echo $?
+  "${ansible[@]}" -m ping -e ansible_port=1
+  echo $?
+  for socket in "$dir/$name.cp"/*; do ssh -O exit -S "$socket" far; done
+}
+ansible_both() { # NAME PIPELINING
+  as_ssh "$1" ansible_run "$2"
+  same_file "the copy" "$dir/$1.shim.file" "$dir/$1.shim.copied"
+  same "ansible's status for an unreachable host" 4 "$(tail -n 1 "$dir/$1.shim.out")"
+  ! grep -q 'mechanism failed' "$dir/$1.shim.err" || fail "$(cat "$dir/$1.shim.err")"
+}
+ansible_both ansible 0
+ansible_both ansible-pipelining 1
+
+parallel_run() {
+  export PARALLEL_HOME=$PWD/../$name.parallel
+  mkdir "$PARALLEL_HOME" && touch "$PARALLEL_HOME/will-cite"
+  for each in one two three; do echo "$each" >"$each"; done
+  local parallel=(parallel -k --ssh "$rsh" -S far)
+  "${parallel[@]}" -j 4 'echo "{}  on $(basename "$HOME")"; echo {} >&2; exit {}' ::: 0 1 2 3
+  echo $?
+  "${parallel[@]}" --transferfile {} --return {}.sum --cleanup 'cksum <{} >{}.sum' ::: one two three && cat ./*.sum
+  seq 2000 | "${parallel[@]}" --pipe -N 500 'cksum; echo end'
+  "${parallel[@]}" --nonall 'cat; exit 7'
+  echo $?
+}
+as_ssh parallel parallel_run
+
+nothing_left
+passed
