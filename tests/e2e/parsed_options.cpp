@@ -57,6 +57,9 @@ int main(int argc, char** argv) {
   print("quiet", options.quiet);
   print("verbose", std::to_string(options.verbose));
   print("stdinnull", options.no_stdin);
+  print("no-command", options.no_command);
+  print("background", options.background);
+  print("forwards", options.forwards);
   print("batchmode", options.batch);
   print("addressfamily", std::string(name_of(options.address_family)));
   print("terminal", options.terminal_if_stdin_is_one);

@@ -170,8 +170,7 @@ def forwards(lines):
 
 # Why only the real ssh can do what `ssh -G` has resolved; forwards are not among them.
 def only_ssh(lines):
-    wanted = {"requesttty": ("true", "force"), "sessiontype": ("none",), "forkafterauthentication": ("yes",),
-              "controlmaster": ("true", "ask"), "forwardx11": ("yes",)}
+    wanted = {"requesttty": ("true", "force"), "controlmaster": ("true", "ask"), "forwardx11": ("yes",)}
     found = [keyword for keyword, values in wanted.items() if first(lines, keyword) in values]
     found += ["forwardagent"] if first(lines, "forwardagent", "no") != "no" else []
     found += ["tunnel"] if first(lines, "tunnel", "false") != "false" else []
@@ -180,7 +179,10 @@ def only_ssh(lines):
 
 
 # ssh hands the words that only it can judge to itself: those are no difference.
-ONLY_IN_THE_WORDS = ("-M", "-O", "-W", "-w", "-s ", "-s", "the destination ")
+ONLY_IN_THE_WORDS = ("-M", "-N ", "-O", "-W ", "-w", "-s ", "-s", "the destination ")
+# What is taken from the bootstrap: its stdin must be ours, and its command our server. ssh sets these with -W too.
+NOT_FOR_THE_BOOTSTRAP = ("stdinnull ", "sessiontype ", "forkafterauthentication ")
+OF_STDIO_FORWARD = ("clearallforwardings ", "exitonforwardfailure ", "requesttty ")
 # LogLevel: whether that is quiet, and how many -v.
 LEVELS = {"SILENT": (True, 0), "QUIET": (True, 0), "FATAL": (True, 0), "ERROR": (True, 0), "INFO": (False, 0),
           "VERBOSE": (False, 0), "DEBUG": (False, 1), "DEBUG1": (False, 1), "DEBUG2": (False, 2), "DEBUG3": (False, 3)}
@@ -194,7 +196,7 @@ def differences(words):
     if action == "error":
         return [] if status != 0 else [f"we refuse ({message}), ssh does not"]
     if action == "hand-over":
-        needed = only_ssh(wanted) + forwards(wanted)
+        needed = only_ssh(wanted)
         excused = status != 0 or any(message.startswith(word) for word in ONLY_IN_THE_WORDS)
         return [] if needed or excused else [f"handed over ({message}) for nothing"]
     bootstrap = words_of(ours, "ssh-word") + ["--", unhex(first(ours, "host"))]
@@ -203,7 +205,8 @@ def differences(words):
         same = again_status != 0 and again_error == error
         return [] if same else [f"ssh refuses: {error}, the bootstrap: {again_error}"]
     found = [f"runs, though {only_ssh(wanted)}"] if only_ssh(wanted) else []
-    without = lambda lines: [line for line in lines if not line.startswith(("stdinnull ", "sessiontype "))]
+    left_out = NOT_FOR_THE_BOOTSTRAP + (OF_STDIO_FORWARD if first(ours, "no-command") == "yes" else ())
+    without = lambda lines: [line for line in lines if not line.startswith(left_out)]
     if without(wanted) != without(again):
         found += [f"the bootstrap resolves {set(again) ^ set(wanted)}"]
     facts = {
@@ -213,6 +216,9 @@ def differences(words):
         "stdinnull": (first(ours, "stdinnull"), first(wanted, "stdinnull")),
         "batchmode": (first(ours, "batchmode"), first(wanted, "batchmode")),
         "addressfamily": (first(ours, "addressfamily"), first(wanted, "addressfamily")),
+        "no command": (first(ours, "no-command") == "yes", first(wanted, "sessiontype") == "none"),
+        "background": (first(ours, "background"), first(wanted, "forkafterauthentication")),
+        "forwards": (first(ours, "forwards") == "yes" or not forwards(wanted), True),
         "subsystem": (first(ours, "subsystem") == "yes", first(wanted, "sessiontype") == "subsystem"),
         "level": ((first(ours, "quiet") == "yes", int(first(ours, "verbose"))), LEVELS[first(wanted, "loglevel")]),
     }
