@@ -12,7 +12,7 @@
 # $rsh is one shell word list, without quotes; $name stands for the run ("NAME.ssh", "NAME.shim").
 
 callers_start() {
-  e2e_directory
+  [ -n "${dir-}" ] || e2e_directory
   home=$dir/home
   mkdir -p "$home" "$dir/far-bin"
   printf '#!/bin/sh\necho run >>"%s"\nexec "%s" "$@"\n' "$dir/server-runs" "$MCDTP_BIN/mcdtp-server" \

@@ -1,9 +1,11 @@
 #!/bin/bash
-# Administrators' programs over the shim as over ssh: ansible, GNU parallel.
+# Administrators' programs over the shim as over ssh: ansible, GNU parallel, docker.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/callers.sh"
 needs ansible ansible-core
 needs parallel parallel
+e2e_directory
+E2E_ENV="DOCKER_HOST=unix://$dir/docker.socket"
 callers_start
 for kind in ssh shim; do # $dir/path.KIND/ssh: a program of that name, for those who know no other
   mkdir "$dir/path.$kind"
@@ -50,5 +52,45 @@ parallel_run() {
 }
 as_ssh parallel parallel_run
 
+# docker's client on both sides, between them a daemon's socket that answers what `docker version` asks.
+docker_client=$(PATH=$PATH:$MCDTP_BIN/../tools command -v docker)
+if [ -z "$docker_client" ]; then
+  echo "  (docker not tried: its client is not here; scripts/test fetches it)"
+else
+  cp "$docker_client" "$dir/far-bin/docker"
+  setpriv --pdeathsig TERM python3 - "$dir/docker.socket" <<'END' >/dev/null 2>"$dir/daemon.err" &
+import http.server, json, socketserver, sys
+class Answer(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def do_GET(self):
+        body = b"OK" if self.path == "/_ping" else json.dumps(
+            {"Version": "stand-in", "ApiVersion": "1.41", "message": "nothing at " + self.path}).encode()
+        self.send_response(200 if self.path.endswith(("/_ping", "/version")) else 404)
+        self.send_header("API-Version", "1.41")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+    do_HEAD = do_GET
+    def address_string(self):
+        return "near"
+    def log_message(self, *_):
+        pass
+class Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
+    daemon_threads = True
+Server(sys.argv[1], Answer).serve_forever()
+END
+  daemon=$!
+  until_true test -S "$dir/docker.socket"
+  docker_run() {
+    PATH=$dir/path.${name##*.}:$PATH
+    docker_words=(env -u DOCKER_HOST "$docker_client" -H "ssh://$(id -un)@far")
+    "${docker_words[@]}" version --format '{{.Server.Version}} {{.Server.APIVersion}}' || return
+    "${docker_words[@]}" inspect none
+  }
+  as_ssh docker docker_run
+  same "the daemon's version" stand-in "$(head -n 1 "$dir/docker.shim.out" | cut -d' ' -f1)"
+  kill "$daemon" && wait "$daemon" 2>/dev/null
+fi
 nothing_left
 passed
