@@ -108,6 +108,26 @@ while size < 5000000:
 assert process.wait() == 0
 assert nonblocking(theirs_copy.fileno()), "O_NONBLOCK was taken away"
 
+# What stands on 2 is the caller's too: its flags are not touched, not even while the run lasts.
+read_end, write_end = os.pipe()
+process = shim("echo one >&2; cat; echo two >&2", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=write_end)
+assert os.read(read_end, 100) == b"one\n"
+assert not nonblocking(write_end), "O_NONBLOCK is on stderr during the run"
+process.stdin.write(b"word\n")
+process.stdin.close()
+assert os.read(read_end, 100) == b"two\n" and process.stdout.read() == b"word\n"
+assert process.wait() == 0
+assert not nonblocking(write_end), "O_NONBLOCK was left on stderr"
+
+# An EPIPE is no end of the other direction: who reads no stdout may still have its stdin read to the end.
+process = shim("trap '' PIPE; echo out; sum=$(cksum); echo more 2>/dev/null; echo $sum >&2; exit 6",
+               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+assert process.stdout.readline() == b"out\n"
+process.stdout.close()
+process.stdin.write(b"y" * 3000000)
+process.stdin.close()
+assert process.stderr.read().split()[1:] == [b"3000000"] and process.wait() == 6
+
 # Blocking pipes stay blocking.
 read_end, write_end = os.pipe()
 process = shim("echo word", stdin=subprocess.DEVNULL, stdout=write_end)
