@@ -7,12 +7,6 @@
 #include "common/core/check.h"
 
 namespace mcdtp {
-namespace {
-
-// Bytes that a stream may send before the next one has its turn.
-constexpr std::uint64_t kStreamRun = 16 * 1024;
-
-}  // namespace
 
 Streams::Streams(Role role, ControlQueue& control, std::deque<StreamNews>& news)
     : control_(control),
@@ -162,68 +156,53 @@ ResetReason Streams::reset_reason(StreamId id) const {
 void Streams::queue_fresh(StreamId id, Stream& stream) {
   if (stream.in_fresh || !stream.send.has_new_in_credit()) return;
   stream.in_fresh = true;
-  fresh_.push_back(id);
+  turns_.add_fresh(id);
 }
 
 void Streams::queue_again(StreamId id, Stream& stream) {
   if (stream.in_again || !stream.send.has_requeued()) return;
   stream.in_again = true;
-  again_.push_back(id);
+  turns_.add_again(id, stream.send.buffered() <= Turns::kRun);
 }
 
 std::uint64_t Streams::ahead() const {
   std::uint64_t sum = 0;
-  for (const StreamId id : fresh_) {
+  turns_.for_each_fresh([&](StreamId id) {
     const Stream* stream = find(id);
-    if (stream == nullptr) continue;
+    if (stream == nullptr) return;
     const bool more = stream->writer_ahead && stream->send.writable();
-    const std::uint64_t room =
-        stream->send.credit() - std::min(stream->send.credit(), stream->send.next_offset());
+    const std::uint64_t room = stream->send.credit_left();
     sum += more ? room : std::min(room, stream->send.unsent());
-    if (sum >= session_room()) return session_room();
-  }
-  return sum;
+  });
+  return std::min(sum, session_room());
+}
+
+bool Streams::is_ready(const Turns::Turn& turn) {
+  Stream* stream = find(turn.stream);
+  if (stream == nullptr) return false;
+  const bool again = turn.lane == Turns::Lane::kAgain;
+  if (again ? stream->send.has_requeued() : stream->send.has_new_in_credit()) return true;
+  if (again) stream->in_again = false;
+  if (turn.lane == Turns::Lane::kFresh) stream->in_fresh = false;
+  return false;
 }
 
 std::optional<Streams::Piece> Streams::take(std::size_t room) {
-  while (!again_.empty()) {
-    Stream* stream = find(again_.front());
-    if (stream != nullptr && stream->send.has_requeued()) return take_from(again_, room);
-    if (stream != nullptr) stream->in_again = false;
-    again_.pop_front();
-  }
-  while (!fresh_.empty()) {
-    Stream* stream = find(fresh_.front());
-    if (stream != nullptr && stream->send.has_new_in_credit()) {
-      return session_room() > 0 ? take_from(fresh_, room) : std::nullopt;
-    }
-    if (stream != nullptr) stream->in_fresh = false;
-    fresh_.pop_front();
-    run_ = 0;
-  }
-  return std::nullopt;
-}
-
-std::optional<Streams::Piece> Streams::take_from(std::deque<StreamId>& queue, std::size_t room) {
-  const StreamId id = queue.front();
-  Stream& stream = streams_.at(id);
-  const std::size_t head = data_overhead(id, stream.send.next_piece(), room);
+  const auto turn = turns_.next(session_room() > 0, [&](const Turns::Turn& next) { return is_ready(next); });
+  if (!turn) return std::nullopt;
+  Stream& stream = streams_.at(turn->stream);
+  const std::size_t head = data_overhead(turn->stream, stream.send.next_piece(), room);
   if (room <= head) return std::nullopt;
   const auto piece = stream.send.take(room - head, session_room());
   CHECK(piece);
+  turns_.sent(*turn, piece->size);
   if (piece->again) {
     resent_ += piece->size;
-    return Piece{id, *piece};
+    return Piece{turn->stream, *piece};
   }
   session_sent_ += piece->size;
-  run_ += piece->size;
-  if (run_ >= kStreamRun) {
-    queue.push_back(id);
-    queue.pop_front();
-    run_ = 0;
-  }
-  tell_writable(id, stream);
-  return Piece{id, *piece};
+  tell_writable(turn->stream, stream);
+  return Piece{turn->stream, *piece};
 }
 
 void Streams::copy(const Piece& piece, MutableBytes out) {

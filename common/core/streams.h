@@ -12,6 +12,7 @@
 #include "common/core/recv_stream.h"
 #include "common/core/send_stream.h"
 #include "common/core/sent_packets.h"
+#include "common/core/turns.h"
 
 namespace mcdtp {
 
@@ -35,7 +36,7 @@ struct Stream {
   bool send_done = false;        // the peer has all of it, or knows that it was given up
   bool complete_queued = false;  // the peer is told that we have all
   bool stopped = false;          // our reader wants no more: what comes is discarded
-  bool in_again = false;         // stands in the queue of streams with bytes to send again
+  bool in_again = false;         // stands in the Turns of streams with bytes to send again
   bool in_fresh = false;         // ... with new bytes
   bool writer_waits = false;     // our writer met a full buffer
   bool writer_ahead = false;     // ... and has not let it run empty since
@@ -101,9 +102,9 @@ class Streams {
     StreamId stream = 0;
     SendStream::Piece piece;
   };
-  bool has_data() const { return !again_.empty() || (!fresh_.empty() && session_room() > 0); }
+  bool has_data() const { return turns_.has_again() || (turns_.has_fresh() && session_room() > 0); }
   // Some of it was sent before.
-  bool has_again() const { return !again_.empty(); }
+  bool has_again() const { return turns_.has_again(); }
   // How much can be sent before credit, or the end of what there is, stops it, in bytes. A writer that waits has more.
   std::uint64_t ahead() const;
   // Bytes for one packet with `room` left, its head included; nullopt: none, or too little room.
@@ -150,7 +151,7 @@ class Streams {
   std::uint64_t session_room() const { return session_limit_ - session_sent_; }
   void queue_fresh(StreamId id, Stream& stream);
   void queue_again(StreamId id, Stream& stream);
-  std::optional<Piece> take_from(std::deque<StreamId>& queue, std::size_t room);
+  bool is_ready(const Turns::Turn& turn);
   void tell_readable(StreamId id, Stream& stream);
   void tell_writable(StreamId id, Stream& stream);
   void after_receive(StreamId id, Stream& stream);
@@ -181,9 +182,7 @@ class Streams {
   std::set<StreamId> wait_for_memory_;  // writers that had no room, so that others may have to let go first
   StreamId next_own_;
   StreamId next_peer_;
-  std::deque<StreamId> again_;  // streams with requeued bytes
-  std::deque<StreamId> fresh_;  // streams with new bytes within their own credit
-  std::uint64_t run_ = 0;       // bytes that the front of fresh_ has sent in its turn
+  Turns turns_;  // of streams with requeued bytes, or new ones within their own credit
   std::uint64_t session_limit_ = kInitialSessionWindow;  // granted to us
   std::uint64_t session_sent_ = 0;                       // of it used: new bytes of all streams
   CreditWindow session_window_{kInitialSessionWindow};   // granted by us

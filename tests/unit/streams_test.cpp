@@ -450,6 +450,45 @@ TEST(Streams, StreamsTakeTurns) {
   EXPECT_GT(sent[two], 30'000u);
 }
 
+// Who sends little is not behind who sends much, nor behind what that one has lost.
+TEST(Streams, ALittleGoesBeforeMuch) {
+  Side side(Role::kClient);
+  const StreamId small = side.streams.open("x");
+  side.write(kStdio, 400'000);
+  for (int i = 0; i < 100; ++i) side.streams.take(1000);
+  side.streams.requeue({kStdio, 0, 50'000});
+  side.streams.take(1000);
+  side.write(small, 100);
+  const auto first = side.streams.take(1000), second = side.streams.take(1000);
+  EXPECT_TRUE(first->stream == small || second->stream == small);
+}
+
+TEST(Streams, WhatALittleStreamLostGoesFirst) {
+  Side side(Role::kClient);
+  const StreamId small = side.streams.open("x");
+  side.write(small, 100);
+  side.write(kStdio, 400'000);
+  for (int i = 0; i < 100; ++i) side.streams.take(1000);
+  side.streams.requeue({kStdio, 0, 50'000});
+  side.streams.requeue({small, 0, 100});
+  EXPECT_EQ(side.streams.take(1000)->stream, small);
+  EXPECT_EQ(side.streams.take(1000)->stream, kStdio);
+}
+
+// A drop each time the stream has run empty: it is new each time, and yet the other one goes on.
+TEST(Streams, DropsWithoutEndStarveNobody) {
+  Side side(Role::kClient);
+  const StreamId drops = side.streams.open("x");
+  side.streams.on_stream_credit({drops, 10'000'000});
+  side.write(kStdio, 400'000);
+  std::uint64_t others = 0;
+  for (int i = 0; i < 200; ++i) {
+    side.write(drops, 1000);
+    if (side.streams.take(1000)->stream == kStdio) ++others;
+  }
+  EXPECT_GE(others, 80u);
+}
+
 TEST(Streams, RequeuedBytesOfAForgottenStreamLeaveNothingToDo) {
   Side side(Role::kClient);
   side.write(kStdio, 1000);
