@@ -36,8 +36,9 @@ constexpr int kStepRounds = 4;
 constexpr double kCrowded = 1.6;      // times the target ...
 constexpr double kHostDelay = 0.001;  // s, and so much
 constexpr int kContestedRounds = 12;
-constexpr double kLongQueue = 0.8;  // of the longest of late
-constexpr double kEmpty = 0.1;      // of the longest of late, or of the target
+constexpr double kLongQueue = 0.8;   // of the longest of late
+constexpr double kShortQueue = 0.3;  // likewise
+constexpr double kEmpty = 0.1;       // of the longest of late, or of the target
 constexpr int kTrialRounds = 3;
 constexpr int kMaxTrialRounds = 12;
 constexpr double kOwnQueueFalls = 0.15;  // of the RTT each round of a trial
@@ -91,12 +92,33 @@ double CongestionAuto::fair_queue(double rate) const {
 
 bool CongestionAuto::is_queued() const { return queue_.round() > fair_queue(rate_) / 2; }
 
+// More waits than we would leave. The measure is the target at the highest rate of late: one's own grows while one is
+// driven out.
+bool CongestionAuto::is_crowded() const {
+  const double target = fair_queue(std::max({rate_, peak_rate_[0], peak_rate_[1]}));
+  return queue_.round() > kCrowded * target + kHostDelay;
+}
+
+bool CongestionAuto::is_short() const {
+  return queue_.round() <= std::max(kHostDelay, kShortQueue * queue_.longest());
+}
+
+// As long as it ever was of late, and that is more than hosts or a train of ours make.
+bool CongestionAuto::is_full() const {
+  return queue_.round() > std::max(kLongQueue * queue_.longest(), kHostDelay + 0.1 * queue_.rtt_seconds());
+}
+
+// Who sends what the path can take sees a queue now and then. Who never does sends too little, or is policed, or has
+// known the path only with its queue full: its smallest RTT is that of a full queue.
+bool CongestionAuto::sees_queues() const {
+  return queue_.longest() >= std::min(fair_queue(rate_), kHostDelay + 0.02 * queue_.rtt_seconds());
+}
+
 // ---- what it learns ----
 
 void CongestionAuto::on_report(const ReportSample& sample) {
   report_interval_ = sample.report_interval;
   if (sample.rtt) queue_.on_rtt(sample.now, *sample.rtt);
-  loss_.on_report(sample);
   note_rate(sample);
   if (tcp_ && phase_ == Phase::kLevel) follow_tcp(sample);
   const bool grows = phase_ == Phase::kStartup || (phase_ == Phase::kLevel && stake_ > kFirstStake);
@@ -119,6 +141,7 @@ void CongestionAuto::note_rate(const ReportSample& sample) {
   round_.lost += static_cast<double>(sample.lost) - static_cast<double>(sample.found);
   round_.lost = std::max(0.0, round_.lost);
   round_.quiet += static_cast<double>(sample.quiet_covered);
+  round_.quiet_lost += static_cast<double>(sample.quiet_lost) - static_cast<double>(sample.quiet_found);
   // Between this round's marks lies a silence.
   round_.partly_limited = round_.partly_limited || was_idle_;
   was_idle_ = sample.in_flight == 0;
@@ -134,19 +157,21 @@ void CongestionAuto::note_rate(const ReportSample& sample) {
 void CongestionAuto::follow_tcp(const ReportSample& sample) {
   ReportSample seen = sample;
   const bool is_clean = loss_.own() < PathLoss::kMargin / 4;
-  const bool is_full = queue_.round() > kLongQueue * queue_.longest();
-  if (!(is_clean && is_full) && !loss_.is_congested()) seen.newest_lost = 0;
+  if (!(is_clean && is_full()) && !loss_.is_congested(is_full())) seen.newest_lost = 0;
   tcp_->on_report(seen);
 }
 
 void CongestionAuto::end_round(const ReportSample& sample) {
   round_ends_at_ = sample.sent + 1;
+  if (is_short() && sees_queues()) loss_.on_quiet(round_.quiet, round_.quiet_lost);
   trip_breaker();
   if (!round_.limited) {
     ++rounds_;
     ++rounds_in_phase_;
     if (phase_ != Phase::kStartup) learn_rate(rate_of_round(sample));
     loss_.on_round(round_.covered, round_.lost);
+    if (phase_ == Phase::kLevel && !sees_queues()) loss_.forget_own();
+    if (tcp_ && is_full()) loss_.fade_own();
     if (sample.now - while_began_ > QueueDelay::kLife / 2) {
       peak_rate_ = {0, peak_rate_[0]};
       while_began_ = sample.now;
@@ -174,8 +199,9 @@ void CongestionAuto::learn_rate(double seen) {
   const double weight = std::min(1.0, (round_.covered + round_.lost) / kFullSample);
   const double smooth = rate_ + weight * (seen - rate_);
   rate_ = is_queued() && !round_.is_held_back() ? smooth : std::max(rate_, smooth);
-  // Loss without a queue: a policer, or a queue too short to be seen.
-  if (phase_ != Phase::kLevel || is_queued() || !loss_.is_congested()) return;
+  // Loss without a queue: a policer, or a queue too short to be seen. And a queue that others keep full.
+  const bool may_be_ours = !is_queued() || (is_full() && !tcp_);
+  if (phase_ != Phase::kLevel || !may_be_ours || !loss_.is_congested(is_full() || !sees_queues())) return;
   rate_ *= loss_.kept_share(loss_.recent());
   loss_.on_cut();
 }
@@ -248,7 +274,6 @@ void CongestionAuto::enter(Time now, Phase phase) {
 
 // ---- others on the path ----
 
-// The measure is the target at the highest rate of late: one's own grows while one is driven out.
 void CongestionAuto::judge_contest() {
   peak_rate_[0] = std::max(peak_rate_[0], rate_);
   if (tcp_) {
@@ -256,8 +281,7 @@ void CongestionAuto::judge_contest() {
     return;
   }
   if (phase_ != Phase::kLevel) return;
-  const double target = fair_queue(std::max(peak_rate_[0], peak_rate_[1]));
-  crowded_rounds_ = queue_.round() > kCrowded * target + kHostDelay ? crowded_rounds_ + 1 : 0;
+  crowded_rounds_ = is_crowded() ? crowded_rounds_ + 1 : 0;
   if (crowded_rounds_ < kContestedRounds) return;
   crowded_rounds_ = 0;
   tcp_.emplace();

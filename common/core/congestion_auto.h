@@ -30,8 +30,9 @@ namespace mcdtp {
 //
 // Beside senders that fill every queue and stop only at loss (TCP CUBIC), a short queue would be left with nothing. When
 // the queue has stayed far over its target for kContestedRounds although we gave way, kLevel does what TCP CUBIC does,
-// but takes a loss for congestion only where the queue is long and the path loses next to nothing by itself, or where more
-// is lost than it does. A kDown that finds the queue empty ends that: a queue that is all our own falls by what we send
+// but takes a loss for congestion only where the queue is full and the path loses next to nothing by itself, or where more
+// is lost than it does. What was taken for p0 fades while others keep the queue full: they could not, did the path lose
+// much; and who has never seen a queue, however much was sent, believes in no p0. A kDown that finds the queue empty ends that: a queue that is all our own falls by what we send
 // less.
 class CongestionAuto : public CongestionController {
  public:
@@ -55,6 +56,7 @@ class CongestionAuto : public CongestionController {
     double covered = 0;           // bytes
     double lost = 0;              // bytes
     double quiet = 0;             // bytes of `covered`: sent while quiet()
+    double quiet_lost = 0;        // bytes, likewise
     bool limited = true;          // by the application, all of it
     bool partly_limited = false;  // ... some of it
     // By the application or by ourselves: the path could have done more.
@@ -82,6 +84,10 @@ class CongestionAuto : public CongestionController {
   double round_seconds() const;
   double fair_queue(double rate) const;
   bool is_queued() const;
+  bool is_crowded() const;
+  bool is_short() const;
+  bool is_full() const;
+  bool sees_queues() const;
   bool is_time_for_down(Time now) const;
 
   Phase phase_ = Phase::kStartup;

@@ -7,8 +7,8 @@
 namespace mcdtp {
 
 // The loss of a path, as shares of what was sent:
-//   own()     p0: what the path loses by itself, measured only on packets sent while the controller was quiet(), so
-//             that no loss we cause can be taken for the path's; at most kMaxOwn
+//   own()     p0: what the path loses by itself, measured only on packets sent while the controller was quiet() and the
+//             queue short, so that no loss that we or others cause can be taken for the path's; at most kMaxOwn
 //   recent()  p: what is lost of late, whoever is to blame; over four rounds, or kMemory if that is more
 class PathLoss {
  public:
@@ -16,14 +16,19 @@ class PathLoss {
   // So much more than p0 may be lost without being a sign of congestion.
   static constexpr double kMargin = 0.02;
 
-  void on_report(const ReportSample& sample) {
-    quiet_covered_ += static_cast<double>(sample.quiet_covered);
-    quiet_lost_ += static_cast<double>(sample.quiet_lost) - static_cast<double>(sample.quiet_found);
-    quiet_lost_ = std::max(0.0, quiet_lost_);
+  // Bytes of one round that were sent while quiet(); what was lost may be less than nothing, when losses of an earlier
+  // round were found. REQUIRES: the queue was short then: what others drown in it is not the path's own loss either.
+  void on_quiet(double covered, double lost) {
+    quiet_covered_ += covered;
+    quiet_lost_ = std::max(0.0, quiet_lost_ + lost);
     const double fade = std::min(1.0, kQuietMemory / std::max(1.0, quiet_covered_ + quiet_lost_));
     quiet_covered_ *= fade;
     quiet_lost_ *= fade;
   }
+  // No queue was seen, whatever was sent: then nothing tells the path's own loss from that of a queue which is always full.
+  void forget_own() { quiet_covered_ = quiet_lost_ = 0; }
+  // Others keep the queue full all the same: who can do that loses little on this path.
+  void fade_own() { quiet_lost_ *= 0.9; }
   // Bytes of one round.
   void on_round(double covered, double lost) {
     if (pause_ > 0) {
@@ -46,9 +51,11 @@ class PathLoss {
   bool own_is_vague() const { return recent() > 0 && quiet_covered_ < kQuietMemory / 2; }
   // The share of what was sent that would have come through a path that loses no more than it may.
   double kept_share(double loss) const { return std::min(1.0, (1 - loss) / (1 - own() - kMargin)); }
-  // More is lost than the path loses by itself, by more than chance: shares of few packets differ by chance.
-  bool is_congested() const {
-    const double chance = kMemory / std::max(1.0, covered_ + lost_) + kMemory / std::max(1.0, quiet_covered_);
+  // More is lost than the path loses by itself, by more than chance: shares of few packets differ by chance. `overflows`:
+  // the queue is full or was never seen, so that loss needs no other reason, however little is known of p0.
+  bool is_congested(bool overflows) const {
+    const double vague = overflows ? 0 : kMemory / std::max(1.0, quiet_covered_);
+    const double chance = kMemory / std::max(1.0, covered_ + lost_) + vague;
     return recent() > own() + kMargin * (1 + chance);
   }
 
