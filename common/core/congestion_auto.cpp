@@ -31,6 +31,7 @@ constexpr double kBoost = 0.7;
 constexpr double kFirstStake = 0.04;
 constexpr double kStakeGrowth = 3;
 constexpr double kPays = 0.8;
+constexpr double kHalfKnown = 0.5;
 constexpr int kStepRounds = 4;
 
 constexpr double kCrowded = 1.6;      // times the target ...
@@ -121,7 +122,9 @@ void CongestionAuto::on_report(const ReportSample& sample) {
   if (sample.rtt) queue_.on_rtt(sample.now, *sample.rtt);
   note_rate(sample);
   if (tcp_ && phase_ == Phase::kLevel) follow_tcp(sample);
-  const bool grows = phase_ == Phase::kStartup || (phase_ == Phase::kLevel && stake_ > kFirstStake);
+  // A queue that shows while little is sent is none of ours.
+  const bool fills = phase_ == Phase::kStartup && !round_.partly_limited;
+  const bool grows = fills || (phase_ == Phase::kLevel && stake_ > kFirstStake);
   if (grows && queue_.has_grown_for(sample.now, report_interval_ / 2)) enter(sample.now, Phase::kDrain);
   const bool drained = static_cast<double>(sample.in_flight) <= rate_ * round_seconds();
   if (phase_ == Phase::kDrain && drained) enter(sample.now, Phase::kLevel);
@@ -199,6 +202,7 @@ void CongestionAuto::learn_rate(double seen) {
   const double weight = std::min(1.0, (round_.covered + round_.lost) / kFullSample);
   const double smooth = rate_ + weight * (seen - rate_);
   rate_ = is_queued() && !round_.is_held_back() ? smooth : std::max(rate_, smooth);
+  step_known_ += (1 - step_known_) * weight;
   // Loss without a queue: a policer, or a queue too short to be seen. And a queue that others keep full.
   const bool may_be_ours = !is_queued() || (is_full() && !tcp_);
   if (phase_ != Phase::kLevel || !may_be_ours || !loss_.is_congested(is_full() || !sees_queues())) return;
@@ -233,6 +237,7 @@ void CongestionAuto::judge_startup(Time now) {
     flat_rounds_ = 0;
     return;
   }
+  if (round_.partly_limited && round_.lost <= kManyLost) return;
   const bool overflows = round_.lost > kManyLost && round_.loss() > loss_.recent() + 0.1;
   if (++flat_rounds_ >= kFlatRounds || overflows) enter(now, Phase::kDrain);
 }
@@ -255,11 +260,13 @@ void CongestionAuto::set_pace(Time now) {
 
 // A step that paid is followed by a larger one; one that did not by a small one.
 void CongestionAuto::grow_pace() {
-  const bool pays = stake_ > 0 && rate_ >= step_rate_ * (1 + kPays * stake_);
+  const bool pays =
+      stake_ > 0 && step_known_ > kHalfKnown && rate_ >= step_rate_ * (1 + kPays * step_known_ * stake_);
   if (pays || stake_ == 0 || ++step_rounds_ >= kStepRounds) {
     stake_ = pays ? std::min(1.0, stake_ * kStakeGrowth) : kFirstStake;
     step_rate_ = rate_;
     step_rounds_ = 0;
+    step_known_ = 0;
   }
   pace_ = step_rate_ * (1 + stake_);
 }

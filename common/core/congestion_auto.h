@@ -109,7 +109,8 @@ class CongestionAuto : public CongestionController {
   int flat_rounds_ = 0;
   double stake_ = 0;      // the pace's growth without a queue: so much, as a share,
   double step_rate_ = 0;  // above this rate,
-  int step_rounds_ = 0;   // for so many rounds until now
+  int step_rounds_ = 0;   // for so many rounds until now,
+  double step_known_ = 0; // which rate_ shows by this share: rounds of few packets say less
   int small_rounds_ = 0;  // in a row, with a queue well below the target
   int lossy_rounds_ = 0;  // in a row, for the breaker
 

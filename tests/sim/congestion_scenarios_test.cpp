@@ -150,6 +150,35 @@ TEST(AutoFollowsTheLink, GoesOnAfterSilence) {
 }
 
 // A told rate below the link's is kept, loss or not; the link's queue stays short.
+// What git and rsync do first: small words both ways, which say nothing of what the path can take. What follows them in
+// bulk, 0.25 s of the link's time, starts as quickly as without them; a jitter of 1 ms looks like a queue for moments.
+double seconds_of_bulk_after(double jitter_ms, std::uint64_t word, std::uint64_t answer) {
+  Path path{100, 10};
+  path.jitter_ms = jitter_ms;
+  World world(world_of(path));
+  const auto pass = [&](Duration time) {
+    world.run_until([] { return false; }, world.now().time_since_epoch() + time);
+  };
+  world.server.write(kStdio, answer);
+  for (int i = 0; i < 10; ++i) {
+    world.client.write(kStdio, word);
+    pass(milliseconds(50));
+  }
+  const Time begin = world.now();
+  world.client.send(kStdio, 3'000'000);
+  EXPECT_TRUE(world.run_until([&] { return world.server.ended(kStdio); }, seconds(20)));
+  EXPECT_TRUE(world.server.intact());
+  return to_seconds(world.now() - begin);
+}
+
+TEST(AutoFillsTheLink, BulkAfterSmallWords) {
+  for (const std::uint64_t word : {3u, 3'000u, 30'000u}) {
+    EXPECT_LE(seconds_of_bulk_after(0, word, 0), 0.6) << word;
+    EXPECT_LE(seconds_of_bulk_after(0, word, 1'500'000), 0.6) << word;
+    EXPECT_LE(seconds_of_bulk_after(1, word, 0), 0.8) << word;
+  }
+}
+
 TEST(FixedKeepsItsRate, WithLoss) {
   const Path path{100, 25, 0.05};
   WorldSettings settings = world_of(path);
