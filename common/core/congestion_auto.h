@@ -107,12 +107,12 @@ class CongestionAuto : public CongestionController {
 
   double full_rate_ = 0;  // start-up: the rate to beat
   int flat_rounds_ = 0;
-  double stake_ = 0;      // the pace's growth without a queue: so much, as a share,
-  double step_rate_ = 0;  // above this rate,
-  int step_rounds_ = 0;   // for so many rounds until now,
-  double step_known_ = 0; // which rate_ shows by this share: rounds of few packets say less
-  int small_rounds_ = 0;  // in a row, with a queue well below the target
-  int lossy_rounds_ = 0;  // in a row, for the breaker
+  double stake_ = 0;       // the pace's growth without a queue: so much, as a share,
+  double step_rate_ = 0;   // above this rate,
+  int step_rounds_ = 0;    // for so many rounds until now,
+  double step_known_ = 0;  // which rate_ shows by this share: rounds of few packets say less
+  int small_rounds_ = 0;   // in a row, with a queue well below the target
+  int lossy_rounds_ = 0;   // in a row, for the breaker
 
   std::array<double, 2> peak_rate_ = {};  // bytes/s, the highest of this while and of the one before
   Time while_began_{};
