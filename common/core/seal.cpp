@@ -1,6 +1,7 @@
 #include "common/core/seal.h"
 
 #include <openssl/core_names.h>
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <openssl/params.h>
@@ -66,15 +67,21 @@ std::array<OSSL_PARAM, 2> tag_of(MutableBytes packet) {
           OSSL_PARAM_construct_end()};
 }
 
+EVP_CIPHER* fetch_cipher(Cipher cipher) {
+#ifdef MCDTP_STATIC
+  // The configuration of the host may name modules, which are for its own libcrypto.
+  OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr);
+#endif
+  const char* name = cipher == Cipher::kAes128Gcm ? "AES-128-GCM" : "ChaCha20-Poly1305";
+  return EVP_CIPHER_fetch(nullptr, name, nullptr);
+}
+
 }  // namespace
 
 Cipher preferred_cipher() { return has_aes_instructions() ? Cipher::kAes128Gcm : Cipher::kChaCha20Poly1305; }
 
 SessionKeys::SessionKeys(const std::array<std::uint8_t, 32>& secret, Cipher cipher)
-    : cipher_(cipher),
-      secret_(secret),
-      algorithm_(EVP_CIPHER_fetch(nullptr, cipher == Cipher::kAes128Gcm ? "AES-128-GCM" : "ChaCha20-Poly1305",
-                                  nullptr)) {
+    : cipher_(cipher), secret_(secret), algorithm_(fetch_cipher(cipher)) {
   CHECK(algorithm_);
 }
 
