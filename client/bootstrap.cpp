@@ -1,6 +1,8 @@
 #include "client/bootstrap.h"
 
 #include <fnmatch.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +15,7 @@
 #include "client/login_watch.h"
 #include "client/say.h"
 #include "client/ssh_exec.h"
+#include "common/io/owned_fd.h"
 
 namespace mcdtp {
 namespace {
@@ -143,6 +146,18 @@ bool log_in_by_libssh2(Login& login, const Options& options, const Libssh2Plan& 
   return true;
 }
 
+// A master listens on its socket; what merely stands there may be left from one that is gone.
+bool answers(const std::string& control_path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (control_path.empty() || control_path.size() >= sizeof address.sun_path) return false;
+  control_path.copy(address.sun_path, control_path.size());
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return false;
+  const OwnedFd owner(fd);
+  return connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+}
+
 void start_log_in(Login& login, const Options& options, const Libssh2Choice& choice,
                   const std::string& exec_line, LoginWatch& watch) {
   if (choice.plan && log_in_by_libssh2(login, options, *choice.plan, exec_line, watch)) return;
@@ -152,6 +167,8 @@ void start_log_in(Login& login, const Options& options, const Libssh2Choice& cho
   if (options.verbose > 0 && !choice.plan && !choice.why_not.empty())
     say("not by libssh2: " + choice.why_not);
   if (options.verbose > 0) say("backend: ssh");
+  // ssh behind a master is logged in already, and runs no LocalCommand that would say so.
+  if (choice.config && answers(choice.config->text("controlpath"))) watch.logged_in();
   login.ssh = std::make_unique<SshProcess>(bootstrap_words(options, choice.config, exec_line, watch));
 }
 

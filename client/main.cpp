@@ -37,8 +37,9 @@ int print(std::string_view text) {
 
 std::int64_t seconds_since_1970() { return static_cast<std::int64_t>(std::time(nullptr)); }
 
-// A shell says so of what it cannot run: then the far side is out of order, which will not last.
-bool could_not_run(int status) { return status == 126 || status == 127; }
+// A shell says so of what it cannot run, a server of ours and ssh of what failed: the far side is out of order, which
+// will not last.
+bool could_not_run(int status) { return status == 126 || status == 127 || status == kFailed; }
 
 // No greeting: a failed log-in, of which ssh has spoken; or a command that the far side forces on this key, or a
 // server that cannot start. Then the real ssh runs, with the same words; not one byte of stdin has been read.
@@ -52,8 +53,7 @@ int without_greeting(const mcdtp::Options& options, mcdtp::Login& login,
   if (options.verbose > 0) say("the far side runs no command of ours: going on as plain ssh");
   const bool another = ended || login.result == GreetingFinder::Result::kNone;
   if (another && !could_not_run(status) && memory && !options.server_subsystem) {
-    const bool sure = ended || !silent;
-    memory->remember(seconds_since_1970(), sure ? mcdtp::ForcedMemory::kSure : mcdtp::ForcedMemory::kUnsure);
+    memory->remember(seconds_since_1970(), ended ? mcdtp::ForcedMemory::kSure : mcdtp::ForcedMemory::kUnsure);
   }
   login.ssh.reset();
   if (background != nullptr) background->give_back_stderr();

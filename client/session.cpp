@@ -19,6 +19,19 @@ namespace mcdtp {
 namespace {
 
 constexpr int kFailed = 255;
+constexpr auto kDeliveryLook = std::chrono::milliseconds(5);
+
+// For what nobody asked for: without a command stdout is not ours to touch.
+class NullSink : public Sink {
+ public:
+  IoResult write(std::span<const iovec> buffers) override {
+    std::size_t size = 0;
+    for (const iovec& buffer : buffers) size += buffer.iov_len;
+    return {IoResult::Status::kBytes, size, 0};
+  }
+  void async_wait_writable(WaitHandler) override {}
+  void finish() override {}
+};
 
 std::vector<Endpoint> with_port(const std::vector<Endpoint>& addresses, std::uint16_t port) {
   std::vector<Endpoint> result;
@@ -57,6 +70,7 @@ class ClientSession {
   TransferLog& log_;
   asio::io_context io_;
   asio::steady_timer log_timer_{io_};
+  asio::steady_timer delivery_timer_{io_};  // at the end: is the last of it delivered?
   asio::signal_set signals_{io_, SIGTERM, SIGHUP, SIGINT};
   SessionKeys keys_;
   Driver driver_;
@@ -139,9 +153,11 @@ void ClientSession::start_forwarding() {
 }
 
 void ClientSession::start_pumps() {
-  stdout_ = std::make_unique<WritePump>(
-      driver_, stdio_, std::make_unique<DescriptorSink>(Descriptor::borrow(io_, STDOUT_FILENO)),
-      [this](WritePump::End end) { on_output_end(end); });
+  std::unique_ptr<Sink> out = std::make_unique<NullSink>();
+  if (!options_.no_command || plan_.stdio)
+    out = std::make_unique<DescriptorSink>(Descriptor::borrow(io_, STDOUT_FILENO));
+  stdout_ = std::make_unique<WritePump>(driver_, stdio_, std::move(out),
+                                        [this](WritePump::End end) { on_output_end(end); });
   // Lost words on stderr change nothing, as with ssh.
   stderr_ = std::make_unique<WritePump>(driver_, kStderr, std::make_unique<StderrSink>(io_),
                                         [this](WritePump::End) { end_if_done(); });
@@ -160,8 +176,8 @@ void ClientSession::start_pumps() {
 
 // Silently, and with ssh's status: the SSH channel goes down with us, and that ends the far side.
 void ClientSession::await_signals() {
-  signals_.async_wait([this](std::error_code error, int) {
-    if (!error) end(options_.no_command ? 0 : kFailed);
+  signals_.async_wait([this](std::error_code error, int signal) {
+    if (!error) end(options_.no_command && signal == SIGTERM ? 0 : kFailed);
   });
 }
 
@@ -201,6 +217,7 @@ void ClientSession::on_event(const SessionEvent& event) {
            (link_ ? "the direct TCP connection" : "the SSH connection"));
       break;
     case SessionEventKind::kExit:
+      if (options_.no_command) break;
       command_status_ = static_cast<int>(event.value);
       end_if_done();
       break;
@@ -246,12 +263,17 @@ void ClientSession::on_stdio_failure() {
   this->end(kFailed);
 }
 
-// All is over once the command's status is in and its output is out, and no forwarded connection is left, as with ssh.
-// Without a command only -W has an end of its own: the connection's.
+// All is over once the command's status is in and its output is out, and no forwarded connection is left, as with ssh,
+// and what went into those has come out of our hands. Without a command only -W has an end of its own: the connection's.
 void ClientSession::end_if_done() {
   if (ended_ || !stdout_->ended() || !stderr_->ended() || !forwarding_.is_idle()) return;
   if (plan_.stdio && stdin_ended_) command_status_ = 0;
-  if (command_status_) end(output_lost_ ? kFailed : *command_status_);
+  if (!command_status_) return;
+  if (driver_.streams().delivered()) return end(output_lost_ ? kFailed : *command_status_);
+  delivery_timer_.expires_after(kDeliveryLook);
+  delivery_timer_.async_wait([this](std::error_code error) {
+    if (!error) end_if_done();
+  });
 }
 
 void ClientSession::on_ssh_end() {

@@ -96,9 +96,8 @@ std::string find_real_ssh() {
   if (const char* named = std::getenv("MCDTP_REAL_SSH"); named && *named) {
     if (!is_program(named)) throw std::runtime_error(std::string("MCDTP_REAL_SSH: no program at ") + named);
     if (is_this_program(named)) throw std::runtime_error("MCDTP_REAL_SSH: it names mcdtp-shim itself");
-    if (leads_to_us(named))
-      throw std::runtime_error("MCDTP_REAL_SSH: it names a script that calls mcdtp-shim");
-    return named;
+    // A script that was started above us: here the next one has its turn.
+    if (!leads_to_us(named)) return named;
   }
   const char* path = std::getenv("PATH");
   if (auto found = find_in_path(path ? path : "/usr/bin:/bin")) return *found;

@@ -314,7 +314,7 @@ GreetingFinder::Result GreetingFinder::scan() {
   const std::string_view text(reinterpret_cast<const char*>(buffer_.data()), buffer_.size());
   for (;;) {
     scanned_ = std::min(text.find('\n', scanned_), text.size());
-    if (scanned_ > kMaxNoiseBytes || lines_ > kMaxNoiseLines) return Result::kNone;
+    if (scanned_ > kMaxNoiseBytes) return Result::kNone;
     if (scanned_ == text.size()) return Result::kMore;
     const Found found = line_start(text.substr(scanned_));
     if (found == Found::kMaybe) return Result::kMore;
@@ -326,7 +326,6 @@ GreetingFinder::Result GreetingFinder::scan() {
       if (result != Result::kMore) return result;
     }
     ++scanned_;
-    ++lines_;
   }
 }
 

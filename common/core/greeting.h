@@ -136,8 +136,9 @@ class GreetingFinder {
     kAsks,         // question() waits for its answer; only where take_questions() was called
     kNone,         // too much of something else: there will be no greeting
   };
-  static constexpr std::size_t kMaxNoiseBytes = 64 * 1024;
-  static constexpr std::size_t kMaxNoiseLines = 500;
+  // More than an SSH channel holds on its way (2 MiB): the command may have begun behind so much noise, and who gave up
+  // then and started it anew would run it twice.
+  static constexpr std::size_t kMaxNoiseBytes = 4 << 20;
   // With both newlines. Longer than any greeting; a longer line is noise.
   static constexpr std::size_t kMaxLine = 1024;
 
@@ -171,8 +172,6 @@ class GreetingFinder {
   std::vector<std::uint8_t> buffer_;
   // No line begins before it.
   std::size_t scanned_ = 0;
-  // Newlines before scanned_.
-  std::size_t lines_ = 0;
   std::size_t noise_size_ = 0;
   std::size_t rest_begin_ = 0;
   Result result_ = Result::kMore;

@@ -71,7 +71,7 @@ std::string ipv6_text(Bytes address) {
 // Names go to the far host's resolver and into messages: nothing that would end or hide them there.
 bool is_host_name(std::string_view text) {
   return !text.empty() &&
-         std::all_of(text.begin(), text.end(), [](unsigned char c) { return c > ' ' && c != 0x7f; });
+         std::all_of(text.begin(), text.end(), [](unsigned char c) { return c > ' ' && c < 0x7f; });
 }
 
 std::string host_text(std::uint8_t type, Bytes address) {

@@ -240,6 +240,14 @@ std::optional<ControlFrame> Streams::renewed(const ControlFrame& frame) {
   return frame;
 }
 
+bool Streams::delivered() const {
+  return std::all_of(streams_.begin(), streams_.end(),
+                     [](const auto& entry) {
+                       const Stream& stream = entry.second;
+                       return entry.first <= kStderr || stream.send_done || stream.send.end() == 0;
+                     });
+}
+
 std::uint64_t Streams::buffered() const {
   std::uint64_t sum = 0;
   for (const auto& [id, stream] : streams_) sum += stream.send.buffered();

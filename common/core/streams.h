@@ -131,6 +131,8 @@ class Streams {
   // REQUIRES: bytes >= kMinMemory.
   void set_memory(std::uint64_t bytes) { shares_ = MemoryShares(bytes); }
   std::size_t count() const { return streams_.size(); }
+  // The peer has all that was written to streams other than stdin and stderr, or wants no more of it.
+  bool delivered() const;
   // Memory in use for the bytes of all streams, both ways.
   std::uint64_t memory_in_use() const { return sending_.in_use() + receiving_.in_use(); }
   // Bytes of all streams, ever: sent for the first time, sent again, and taken by their readers.

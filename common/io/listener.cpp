@@ -158,7 +158,9 @@ void Listener::accept() {
 // What waits to be accepted would wake us again and again.
 void Listener::pause() {
   pause_.expires_after(kPause);
-  pause_.async_wait([this](std::error_code error) {
+  // A handler that is due already runs although its timer is gone.
+  pause_.async_wait([this, alive = std::weak_ptr(alive_)](std::error_code error) {
+    if (alive.expired()) return;
     if (!error) accept();
   });
 }

@@ -6,6 +6,7 @@
 #include <asio/steady_timer.hpp>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -67,6 +68,7 @@ class Listener {
   MayAccept may_accept_;
   OnAccept on_accept_;
   bool none_left_ = false;  // nobody waits to be accepted
+  std::shared_ptr<char> alive_ = std::make_shared<char>();
 };
 
 }  // namespace mcdtp

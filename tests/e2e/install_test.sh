@@ -53,7 +53,7 @@ same_file "the file" "$static" "$(installed)"
 
 step "it stays, and is used by who asks for it"
 status 5 shim -v --install --bootstrap ssh far 'exit 5' </dev/null
-err_lacks installing && err_has "the SSH channel carries packets\|proved, UDP"
+err_lacks installing && err_has "trying UDP and TCP\|the server does not know its address"
 mkdir -p "$dir/own/mcdtp" && printf 'Host far\n  Install yes\n' >"$dir/own/mcdtp/config"
 XDG_CONFIG_HOME=$dir/own status 5 shim -v far 'exit 5' </dev/null
 err_lacks "plain ssh"

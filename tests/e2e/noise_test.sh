@@ -28,9 +28,14 @@ status 0 shim far 'cat' <"$dir/bytes"
 same_file "stdin behind the noise" "$dir/wanted" "$dir/out"
 
 step "more than can be a greeting's neighbour: plain ssh takes over"
-echo 'seq 1 1000' >"$dir/home/.bashrc"
+echo 'seq 1 1000000' >"$dir/home/.bashrc"
 as_ssh 'echo out; exit 6'
 err_has "going on as plain ssh"
+
+step "a thousand lines"
+echo 'seq 1 1000' >"$dir/home/.bashrc"
+as_ssh 'echo out; exit 6'
+err_lacks "going on as plain ssh"
 
 step "binary noise of one long line"
 echo 'head -c 30000 /dev/zero' >"$dir/home/.bashrc"

@@ -132,17 +132,14 @@ TEST(GreetingFinder, NoiseIsBounded) {
   EXPECT_EQ(find(most + line + "y"), (Outcome{Result::kGreeting, most, "y"}));
   EXPECT_EQ(find(most + "x" + line), (Outcome{Result::kNone, most + "x" + line, ""}));
   EXPECT_EQ(find(most + "x").result, Result::kNone);
-  const std::string lines(GreetingFinder::kMaxNoiseLines, '\n');
+  const std::string lines(100'000, '\n');
   EXPECT_EQ(find(lines + line).result, Result::kGreeting);
-  EXPECT_EQ(find(lines + "\n" + line).result, Result::kNone);
 }
 
 // Against the plain definition: the first well-formed line within the bounds.
 Outcome find_slowly(const std::string& text) {
-  std::size_t lines = 0;
   for (std::size_t i = 0; i <= GreetingFinder::kMaxNoiseBytes && i < text.size(); ++i) {
     if (text[i] != '\n') continue;
-    if (lines++ > GreetingFinder::kMaxNoiseLines) break;
     const std::string line = text.substr(i, text.find('\n', i + 1) + 1 - i);
     const auto at = [&](Result r) { return Outcome{r, text.substr(0, i), text.substr(i + line.size())}; };
     if (line == plain_line()) return at(Result::kPlain);

@@ -144,7 +144,7 @@ TEST_F(SshExec, ScriptsThatCallUsAreNotTheRealSsh) {
   EXPECT_TRUE(is_below_our_ssh());
   EXPECT_EQ(find_real_ssh(), third);
   use(second);
-  EXPECT_THROW(find_real_ssh(), std::runtime_error);
+  EXPECT_EQ(find_real_ssh(), third);
   // A program that was started above is the real one: it calls ssh itself, for a jump host.
   use("/bin/true");
   setenv("MCDTP_STARTED_SSH", "/bin/true", 1);
