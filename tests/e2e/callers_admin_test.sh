@@ -25,8 +25,9 @@ ansible_run() { # PIPELINING
   "${ansible[@]}" -m copy -a "src=$dir/$name.file dest=$dir/$name.copied mode=640" | grep -E 'changed|checksum|mode|size'
   "${ansible[@]}" -m shell -a 'echo out; echo err >&2; exit 3'
   echo $?
-  "${ansible[@]}" -m ping -e ansible_port=1
-  echo $?
+  # Without the reason: whether ansible has it from ssh, or its own words were cut off, is a race of these two.
+  "${ansible[@]}" -m ping -e ansible_port=1 | grep -v '"msg"'
+  echo "${PIPESTATUS[0]}"
   for socket in "$dir/$name.cp"/*; do ssh -O exit -S "$socket" far; done
 }
 ansible_both() { # NAME PIPELINING
