@@ -12,6 +12,7 @@
 #include "client/child_process.h"
 #include "client/known_hosts.h"
 #include "client/ssh_exec.h"
+#include "common/io/file_text.h"
 
 namespace mcdtp {
 namespace {
@@ -76,17 +77,6 @@ void silence(int from, int to) {
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (int fd = from; null >= 0 && fd <= to; ++fd) {
     if (fd != STDOUT_FILENO) dup2(null, fd);
-  }
-}
-
-std::string read_all(int fd) {
-  std::string text;
-  std::array<char, 4096> buffer{};
-  for (;;) {
-    const ssize_t got = read(fd, buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return text;
-    text.append(buffer.data(), static_cast<std::size_t>(got));
   }
 }
 
@@ -175,7 +165,7 @@ std::optional<SshConfig> ask_ssh_for_config(const Options& options) {
     real_ssh.become();
     return kCannotRun;
   });
-  const std::string printed = read_all(ssh.stdout_fd());
+  const std::string printed = read_text(ssh.stdout_fd());
   if (ssh.wait() != 0) return std::nullopt;
   return SshConfig(printed);
 }

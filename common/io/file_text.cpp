@@ -27,4 +27,15 @@ FileText read_file_text(const std::string& path, std::size_t most) {
   return result;
 }
 
+std::string read_text(int fd) {
+  std::string text;
+  std::array<char, 4096> buffer{};
+  for (;;) {
+    const ssize_t got = read(fd, buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return text;
+    text.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+}
+
 }  // namespace mcdtp

@@ -13,4 +13,7 @@ struct FileText {
 // The whole of a file of at most `most` bytes; EFBIG: it is larger.
 FileText read_file_text(const std::string& path, std::size_t most = 1 << 20);
 
+// All that comes from `fd` until its end, or until reading fails.
+std::string read_text(int fd);
+
 }  // namespace mcdtp

@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <stdexcept>
 
+#include "common/io/file_text.h"
+
 namespace mcdtp {
 namespace {
 
@@ -32,17 +34,6 @@ pid_t start_getent(std::string host, int out) {
   const int error = posix_spawnp(&child, argv[0], &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   return error == 0 ? child : 0;
-}
-
-std::string read_to_end(int fd) {
-  std::string text;
-  std::array<char, 4096> buffer{};
-  for (;;) {
-    const ssize_t got = read(fd, buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return text;
-    text.append(buffer.data(), static_cast<std::size_t>(got));
-  }
 }
 
 int exit_status(pid_t child) {
@@ -75,7 +66,7 @@ std::vector<std::string> ask_getent(const std::string& host) {
   if (pipe2(ends.data(), O_CLOEXEC) != 0) fail(host, "no pipe");
   const pid_t child = start_getent(host, ends[1]);
   close(ends[1]);
-  const std::string printed = child > 0 ? read_to_end(ends[0]) : "";
+  const std::string printed = child > 0 ? read_text(ends[0]) : "";
   close(ends[0]);
   const int status = child > 0 ? exit_status(child) : kCannotRun;
   if (status == kCannotRun) fail(host, "getent cannot be run here");
