@@ -1,7 +1,8 @@
 #!/bin/bash
 # The remote command runs as ssh would run it: its words, its environment, its streams, its exit status.
 . "$(dirname "$0")/lib.sh"
-e2e_start
+# Where a log-in starts is the user's own home.
+E2E_ENV="HOME=$HOME" e2e_start
 
 step "exit statuses"
 for number in 0 1 7 127 254 255; do
@@ -39,8 +40,7 @@ step "the environment is the one that ssh gives"
 # SSH_CLIENT and SSH_CONNECTION hold the port that each connection came from. One difference is known: bash and csh
 # read their start-up files twice, once for the server and once for the command, so that a PATH which these extend
 # without a look is extended twice. Hence the empty home; it is not where sshd starts, hence no PWD.
-mkdir "$dir/home"
-sshd_start "$dir/accepting" 127.0.0.1 "$(E2E_ENV="HOME=$dir/home" e2e_set_env)" "AcceptEnv LANG LC_* GIT_PROTOCOL" || exit 1
+sshd_start "$dir/accepting" 127.0.0.1 "$(e2e_set_env)" "AcceptEnv LANG LC_* GIT_PROTOCOL" || exit 1
 before=$e2e_config
 e2e_config=$dir/accepting/ssh_config
 environment() { "$1" far env </dev/null 2>&1 | sed 's/^\(SSH_CLIENT\|SSH_CONNECTION\)=\([^ ]* \)[0-9]*/\1=\2PORT/; /^PWD=/d' | sort; }

@@ -18,7 +18,7 @@ callers_start() {
   printf '#!/bin/sh\necho run >>"%s"\nexec "%s" "$@"\n' "$dir/server-runs" "$MCDTP_BIN/mcdtp-server" \
     >"$dir/far-bin/mcdtp-server"
   chmod +x "$dir/far-bin/mcdtp-server"
-  E2E_PATH=$dir/far-bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin E2E_ENV="HOME=$home ${E2E_ENV-}"
+  E2E_PATH=$dir/far-bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin
   export HOME=$home
   e2e_start "$@"
   ssh_words="$(command -v ssh) -F $e2e_config" shim_words="$SHIM -F $e2e_config"

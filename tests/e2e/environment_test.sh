@@ -26,7 +26,8 @@ status 0 shim far cat <"$dir/bytes"
 same_file "through cat" "$dir/bytes" "$dir/out"
 
 step "no process has them among its words"
-status 0 shim far 'cat /proc/[0-9]*/cmdline' </dev/null
+# Others end while they are listed.
+status 0 shim far 'cat /proc/[0-9]*/cmdline 2>/dev/null; true' </dev/null
 grep -qa -- --ask-env "$dir/out" || fail "the server's words are not there"
 ! grep -qa 'sev=en' "$dir/out" || fail "a value is there"
 

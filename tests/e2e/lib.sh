@@ -48,7 +48,7 @@ e2e_clean() {
 }
 
 # Makes $dir and starts the sshd; the LINEs come first in its configuration. SetEnv is taken: more variables for
-# the logins go into E2E_ENV ("NAME=VALUE" words).
+# the logins go into E2E_ENV ("NAME=VALUE" words). Their HOME is empty: start-up files of the user's may speak on stderr.
 e2e_start() {
   [ -n "${dir-}" ] || e2e_directory
   sshd_start "$dir/sshd" "${E2E_ADDRESS:-127.0.0.1}" "$(e2e_set_env)" "$@" || exit 1
@@ -57,11 +57,12 @@ e2e_start() {
 e2e_directory() {
   dir=$(mktemp -d "${TMPDIR:-/tmp}/mcdtp-e2e.XXXXXX") || exit 1
   XDG_CACHE_HOME=$dir/cache
+  mkdir "$dir/home"
   trap e2e_clean EXIT
   trap 'exit 1' TERM INT HUP
 }
 e2e_set_env() {
-  echo "SetEnv \"PATH=${E2E_PATH:-$MCDTP_BIN:/usr/local/bin:/usr/bin:/bin}\" E2E_TOKEN=$e2e_token ${E2E_ENV-}"
+  echo "SetEnv \"PATH=${E2E_PATH:-$MCDTP_BIN:/usr/local/bin:/usr/bin:/bin}\" E2E_TOKEN=$e2e_token ${E2E_ENV-} HOME=$dir/home"
 }
 
 e2e_start_far() {

@@ -1,9 +1,7 @@
 #!/bin/bash
 # A far shell whose start-up files print: what arrives is what ssh brings.
 . "$(dirname "$0")/lib.sh"
-e2e_directory
-mkdir "$dir/home"
-E2E_ENV="HOME=$dir/home" e2e_start
+e2e_start
 [ "$(basename "$(getent passwd "$(id -un)" | cut -d: -f7)")" = bash ] || skip "the user's shell is not bash"
 as_ssh() {
   real_ssh far "$@" </dev/null >"$dir/wanted" 2>/dev/null

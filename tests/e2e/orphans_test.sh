@@ -3,6 +3,8 @@
 . "$(dirname "$0")/lib.sh"
 e2e_start
 
+# Its environment, too, has to be there to be read.
+found_server() { server=$(server_pid); [ -n "$server" ]; }
 far_runs() { [ -s "$dir/started" ]; }
 # A session under way: $shim, $server and $ssh (whatever has logged in) are its processes. The command tells when it is hung up (and lives on
 # when the shell then says so on a pipe that is closed).
@@ -88,7 +90,8 @@ step "SIGKILL to the server, and the command is a child of its shell"
 shim_in_background far 'echo running; sleep 1000; true' </dev/null >"$dir/out" 2>"$dir/err" &
 shim=$!
 until_true grep -q running "$dir/out"
-kill -KILL "$(server_pid)"
+until_true found_server
+kill -KILL "$server"
 after 255
 
 step "SIGTERM to the client while it logs in"

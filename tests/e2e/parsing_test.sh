@@ -3,10 +3,6 @@
 . "$(dirname "$0")/lib.sh"
 [ -x "$MCDTP_BIN/parsed-options" ] || skip "no $MCDTP_BIN/parsed-options"
 other=$((20000 + RANDOM % 12000))
-# An empty home: what the user's own start-up files say on stderr is said once more for our server.
-e2e_directory
-mkdir "$dir/home"
-E2E_ENV="HOME=$dir/home"
 e2e_start "Port $other" "AcceptEnv FAR_* LC_*"
 cat >"$dir/show" <<'END'
 #!/bin/bash
