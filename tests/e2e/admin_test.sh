@@ -75,8 +75,11 @@ Forwards no
 END
 limited() { shim -v --server-subsystem few "$@" </dev/null; }
 status 0 limited -c 4 far true
-limited far sleep 1 2>&1 | grep -o 'UDP to [^ ]*:[0-9]*' | sed 's/.*://' | sort -u >"$dir/ports"
-[ -s "$dir/ports" ] || fail "no UDP"
+limited far "until [ -e '$dir/seen' ]; do sleep 0.05; done" 2>"$dir/log" &
+until_true grep -qs 'UDP to' "$dir/log"
+touch "$dir/seen"
+wait $!
+grep -o 'UDP to [^ ]*:[0-9]*' "$dir/log" | sed 's/.*://' | sort -u >"$dir/ports"
 while read -r port; do [ "$port" -ge 50000 ] && [ "$port" -le 50003 ] || fail "port $port"; done <"$dir/ports"
 status 0 limited --port-range 50002-50010 far true
 status 0 limited --port-range 60000-61000 --memory 1G --cc none far true

@@ -15,11 +15,13 @@ service() { # KIND
 services=()
 end_services() { local pid; for pid in "${services[@]}"; do kill "$pid" 2>/dev/null; done; }
 trap 'end_services; e2e_clean' EXIT
+no_host=no-such..host # known to be none without asking a name server, which may be slow or away
 free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 listens() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 peer() { bounded python3 "$here/forward_peer.py" "$@"; }
 # A run that forwards in the background; its words are in $dir/err, and it ends by end_run.
 start_run() {
+  : >"$dir/out" && : >"$dir/err" # nobody takes the last run's words for this one's
   shim_in_background "$@" </dev/null >"$dir/out" 2>"$dir/err" &
   run=$!
 }
@@ -140,7 +142,7 @@ until_true listens "$near"
 is_closed "the end of a connection that is refused" "$(peer watch 127.0.0.1 "$near")"
 until_true grep -q "^channel [0-9]*: open failed: connect failed: Connection refused$" "$dir/err"
 end_run
-start_run -N -L "$near:no-such-host.invalid:1" far
+start_run -N -L "$near:$no_host:1" far
 until_true listens "$near"
 until_true grep -q "^channel [0-9]*: open failed: connect failed: Name or service not known$" "$dir/err"
 end_run
@@ -177,7 +179,7 @@ status 0 shim -W "127.0.0.1:$port" far <"$dir/bytes"
 same_file "through -W" "$dir/bytes" "$dir/out"
 err_is ""
 as_ssh -W "127.0.0.1:$dead" far
-as_ssh -W no-such-host.invalid:1 far
+as_ssh -W $no_host:1 far
 
 step "a server that may not forward"
 printf '#!/bin/sh\nexec %q --no-forwards "$@"\n' "$MCDTP_BIN/mcdtp-server" >"$dir/strict"
@@ -211,7 +213,7 @@ peer socks 5 127.0.0.1 "$near" 127.0.0.1 "$port" <"$dir/bytes" >"$dir/got" || fa
 same_file "through SOCKS" "$dir/bytes" "$dir/got"
 same "refused" 5 "$(peer socks 5 127.0.0.1 "$near" 127.0.0.1 "$dead" </dev/null)"
 same "refused, SOCKS 4" 91 "$(peer socks 4 127.0.0.1 "$near" 127.0.0.1 "$dead" </dev/null)"
-same "no such name" 4 "$(peer socks 5h 127.0.0.1 "$near" no-such-host.invalid 1 </dev/null)"
+same "no such name" 4 "$(peer socks 5h 127.0.0.1 "$near" $no_host 1 </dev/null)"
 printf 'GET / HTTP/1.1\r\n\r\n' | peer send 127.0.0.1 "$near" >"$dir/got"
 same "nonsense" "" "$(cat "$dir/got")"
 mute() { exec 3<>"/dev/tcp/127.0.0.1/$near"; }

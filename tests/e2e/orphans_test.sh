@@ -10,7 +10,7 @@ far_runs() { [ -s "$dir/started" ]; }
 # when the shell then says so on a pipe that is closed).
 begin() {
   step "$* ($backend)"
-  rm -f "$dir/started" "$dir/hung_up"
+  rm -f "$dir/started" "$dir/hung_up" && : >"$dir/out"
   mkfifo "$dir/stdin" 2>/dev/null
   exec 8<>"$dir/stdin"
   shim_in_background --bootstrap "$backend" far "trap '' PIPE; trap 'echo yes >$dir/hung_up; exit 1' HUP; echo \$\$ >$dir/started; echo running
@@ -80,6 +80,7 @@ each_part ssh
 each_part libssh2
 
 step "SIGTERM to the client, and the command is a child of its shell"
+: >"$dir/out"
 shim_in_background far 'echo running; sleep 1000; true' </dev/null >"$dir/out" 2>"$dir/err" &
 shim=$!
 until_true grep -q running "$dir/out"
@@ -87,6 +88,7 @@ kill -TERM "$shim"
 after 255
 
 step "SIGKILL to the server, and the command is a child of its shell"
+: >"$dir/out"
 shim_in_background far 'echo running; sleep 1000; true' </dev/null >"$dir/out" 2>"$dir/err" &
 shim=$!
 until_true grep -q running "$dir/out"

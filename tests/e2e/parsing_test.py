@@ -207,6 +207,8 @@ def differences(words):
         return [] if same else [f"ssh refuses: {error}, the bootstrap: {again_error}"]
     found = [f"runs, though {only_ssh(wanted)}"] if only_ssh(wanted) else []
     left_out = NOT_FOR_THE_BOOTSTRAP + (OF_STDIO_FORWARD if first(ours, "no-command") == "yes" else ())
+    if first(wanted, "clearallforwardings") == "yes":  # said by the words, or by -W
+        left_out += ("localforward ", "remoteforward ", "dynamicforward ")
     without = lambda lines: [line for line in lines if not line.startswith(left_out)]
     if without(wanted) != without(again):
         found += [f"the bootstrap resolves {set(again) ^ set(wanted)}"]

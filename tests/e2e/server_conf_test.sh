@@ -9,10 +9,17 @@ fi
 e2e_directory
 cp -a /etc "$dir/etc" && mount --bind "$dir/etc" /etc && mkdir -p /etc/mcdtp || exit 1
 e2e_start "Subsystem few $MCDTP_BIN/mcdtp-server --ask --limits $dir/few.conf"
-ports() { # those of UDP that -v names
-  status 0 shim -v "$@" far sleep 0.5 </dev/null
+ports() { # NUMBER ARGUMENT...: those of UDP that -v names, once it names so many
+  local number=$1
+  shift
+  rm -f "$dir/seen" && : >"$dir/err"
+  shim -v "$@" far "until [ -e '$dir/seen' ]; do sleep 0.05; done" </dev/null 2>"$dir/err" &
+  until_true named "$number"
+  touch "$dir/seen"
+  wait $! || fail "status $?"
   sed -n 's/.*UDP to [^ ]*:\([0-9]*\)$/\1/p' "$dir/err" | sort -u
 }
+named() { [ "$(grep -c 'UDP to' "$dir/err")" -ge "$1" ]; }
 within() { # LOW HIGH, ports on stdin
   local port seen=
   while read -r port; do seen=1; [ "$port" -ge "$1" ] && [ "$port" -le "$2" ] || fail "port $port"; done
@@ -21,12 +28,12 @@ within() { # LOW HIGH, ports on stdin
 
 step "a client cannot ask for more"
 printf 'PortRange 50010-50013\nMaxRate 100M\n' >/etc/mcdtp/server.conf
-within 50010 50013 < <(ports)
-within 50010 50013 < <(ports --port-range 1024-65535)
-within 50012 50013 < <(ports -c 2 --port-range 50012-60000)
+within 50010 50013 < <(ports 4)
+within 50010 50013 < <(ports 4 --port-range 1024-65535)
+within 50012 50013 < <(ports 2 -c 2 --port-range 50012-60000)
 step "nor can another file of limits loosen it"
 printf 'PortRange 50013-60000\n' >"$dir/few.conf"
-within 50013 50013 < <(ports -c 1 --server-subsystem few)
+within 50013 50013 < <(ports 1 -c 1 --server-subsystem few)
 printf 'PortRange 60000-61000\n' >"$dir/few.conf"
 status 0 shim -v --server-subsystem few far true </dev/null
 err_has "going on as plain ssh"

@@ -9,6 +9,7 @@ size_is() { [ "$(stat -c %s "$1")" -ge "$2" ]; }
 
 options=()
 both_ways() { # LINE: of -v
+  : >"$dir/got" && : >"$dir/log"
   shim -v -c 4 "${options[@]}" far 'cat; echo end >&2; exit 7' <"$dir/stdin" >"$dir/got" 2>"$dir/log" &
   local shim=$!
   exec 8>"$dir/stdin"
@@ -40,6 +41,7 @@ has "channel 3: proved" || fail "UDP was not proved upwards"
 
 step "blocked in mid-transfer, and let through again"
 wan_relink --delay 5
+: >"$dir/got" && : >"$dir/log"
 shim -v -c 4 far 'cat; exit 7' <"$dir/stdin" >"$dir/got" 2>"$dir/log" &
 shim=$!
 exec 8>"$dir/stdin"

@@ -24,7 +24,8 @@ expect() {
 wait_until() { local i; for i in {1..1000}; do "$@" && return 0; sleep 0.01; done; fail "never true: $*"; }
 send_udp() { "${3:-wan_near}" bash -c 'for ((i = 0; i < $0; ++i)); do printf "%*s" $1 >/dev/udp/$2/9; done' \
   "$1" "$2" "${4:-10.77.0.2}" 2>/dev/null; }
-ping_far() { wan_near ping -n -W 1 "$@" 10.77.0.2; }
+ping_far() { wan_near ping -n -W 10 "$@" 10.77.0.2; }
+ping_in_vain() { ping_far -W 1 "$@" >/dev/null; }
 far_udp_errors() { wan_far awk '/^Udp:/ { value = $4 } END { print value }' /proc/net/snmp; }
 far_received() { wan_far awk '/wan0:/ { print $3 }' /proc/net/dev; }
 has_received() { [ "$(far_received)" -ge "$1" ]; }
@@ -34,7 +35,7 @@ round_trip_at_least() { awk -F'[=/ ]+' -v least="$2" '/^rtt/ { exit !($6 >= leas
 
 link --delay 20,30
 round_trip_at_least "$(ping_far -c 3 -i 0.05)" 50 || fail "round trip below the sum of the delays"
-wan_near ping -n -c 1 -W 1 fd77::2 >/dev/null || fail "no IPv6"
+wan_near ping -n -c 1 -W 10 fd77::2 >/dev/null || fail "no IPv6"
 wan_down
 expect 'up_in == 4 && down_in == 4 && down_delivered == 4 && up_overruns == 0'
 
@@ -53,15 +54,15 @@ send_udp 2000 10
 wan_down
 expect '150 < up_lost && up_lost < 650' # bursts of five: three times the deviation of single losses
 
-link --cut 0-1000,5000-6000
-ping_far -c 3 -i 0.05 >/dev/null && fail "a reply through a cut link"
+link --cut 0-60000,70000-80000
+ping_in_vain -c 3 -i 0.05 && fail "a reply through a cut link"
 wan_down
 expect 'up_in == 3 && up_cut == 3 && down_in == 0'
 
 link --delay 1
 ping_far -c 1 >/dev/null || fail "no reply"
 wan_cut
-ping_far -c 1 >/dev/null && fail "a reply through a link cut by hand"
+ping_in_vain -c 1 && fail "a reply through a link cut by hand"
 wan_cut
 ping_far -c 5 -i 0.2 >/dev/null || fail "no reply through a link joined again"
 wan_down
@@ -73,7 +74,7 @@ port=$(sed -n 's/^ *Port //p' "$dir/ssh_config")
 wan_near bash -c 'read -r -t 10 line <"/dev/tcp/10.77.0.2/$0" && [[ $line == SSH-* ]]' "$port" || fail "TCP is blocked too"
 send_udp 10 100
 send_udp 10 100 wan_far 10.77.0.1
-wan_near ping -n -c 1 -W 1 fd77::2 >/dev/null || fail "ICMP is blocked too"
+wan_near ping -n -c 1 -W 10 fd77::2 >/dev/null || fail "ICMP is blocked too"
 send_udp 10 100 wan_near fd77::2
 sshd_stop "$dir"
 wan_down
@@ -93,7 +94,7 @@ wan_down
 expect 'up_duplicated == 50 && up_delivered == 100'
 
 link --mtu 1000
-ping_far -c 1 -s 1400 >/dev/null && fail "a packet larger than the MTU came through"
+ping_in_vain -c 1 -s 1400 && fail "a packet larger than the MTU came through"
 ping_far -c 1 -s 900 >/dev/null || fail "a small packet did not come through"
 wan_down
 expect 'up_in == 2 && up_too_big == 1'

@@ -72,12 +72,12 @@ try() {
   case="wan-link $* to $address"
   echo "$case"
   wan_down
-  wan_up --nat-forget 1 "$@" || fail "does not start"
+  wan_up --nat-forget 2 "$@" || fail "does not start"
   rm -f "$dir/far"
   wan_far timeout 60 python3 "$dir/far.py" "$address" >"$dir/far" &
   far=$!
   wait_until grep -q ready "$dir/far"
-  wan_near timeout 30 python3 "$dir/near.py" "$address" 1 || fail "see above"
+  wan_near timeout 30 python3 "$dir/near.py" "$address" 2 || fail "see above"
   kill "$far"
   wan_down
   expect nat_mappings -eq 2
