@@ -19,7 +19,6 @@ namespace mcdtp {
 namespace {
 
 constexpr int kFailed = 255;
-constexpr auto kDeliveryLook = std::chrono::milliseconds(5);
 
 // For what nobody asked for: without a command stdout is not ours to touch.
 class NullSink : public Sink {
@@ -70,7 +69,6 @@ class ClientSession {
   TransferLog& log_;
   asio::io_context io_;
   asio::steady_timer log_timer_{io_};
-  asio::steady_timer delivery_timer_{io_};  // at the end: is the last of it delivered?
   asio::signal_set signals_{io_, SIGTERM, SIGHUP, SIGINT};
   SessionKeys keys_;
   Driver driver_;
@@ -192,10 +190,13 @@ void ClientSession::log_soon() {
 
 void ClientSession::on_stream_news(const StreamNews& news) {
   if (forwarding_.on_news(news)) return;
+  const bool done_with = news.kind == StreamNews::Kind::kDelivered || news.kind == StreamNews::Kind::kStopped;
   if (news.kind == StreamNews::Kind::kReadable && news.stream == stdio_) stdout_->on_readable();
   if (news.kind == StreamNews::Kind::kReadable && news.stream == kStderr) stderr_->on_readable();
   if (stdin_ && news.stream == stdio_ && news.kind == StreamNews::Kind::kWritable) stdin_->on_writable();
   if (stdin_ && news.stream == stdio_ && news.kind == StreamNews::Kind::kStopped) stdin_->on_stopped();
+  // It may have been the last of what had to come out of our hands.
+  if (done_with) end_if_done();
 }
 
 void ClientSession::on_event(const SessionEvent& event) {
@@ -269,11 +270,7 @@ void ClientSession::end_if_done() {
   if (ended_ || !stdout_->ended() || !stderr_->ended() || !forwarding_.is_idle()) return;
   if (plan_.stdio && stdin_ended_) command_status_ = 0;
   if (!command_status_) return;
-  if (driver_.streams().delivered()) return end(output_lost_ ? kFailed : *command_status_);
-  delivery_timer_.expires_after(kDeliveryLook);
-  delivery_timer_.async_wait([this](std::error_code error) {
-    if (!error) end_if_done();
-  });
+  if (driver_.streams().delivered()) end(output_lost_ ? kFailed : *command_status_);
 }
 
 void ClientSession::on_ssh_end() {

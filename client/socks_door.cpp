@@ -12,7 +12,8 @@ SocksReply socks_failure(ResetReason reason) {
     case ResetReason::kUnreachable:
     case ResetReason::kUnknownName: return SocksReply::kHostUnreachable;
     case ResetReason::kGivenUp:
-    case ResetReason::kTooMany: break;
+    case ResetReason::kTooMany:
+    case ResetReason::kBrokenOff: break;
   }
   return SocksReply::kGeneralFailure;
 }

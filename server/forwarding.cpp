@@ -78,6 +78,13 @@ void ServerForwarding::answer(StreamId stream, const ListenAnswer& answer) {
   driver_.kick();
 }
 
+void ServerForwarding::drain(std::function<void()> on_done) {
+  listeners_.clear();
+  forwarder_.drain();
+  if (forwarder_.count() == 0) return on_done();
+  on_drained_ = std::move(on_done);
+}
+
 // The client wants it no more. What it sends otherwise means nothing.
 void ServerForwarding::on_listener_news(StreamId stream) {
   Streams& streams = driver_.streams();

@@ -16,10 +16,15 @@ class ServerForwarding {
  public:
   // `on_asked`: called for each port that the client has asked us to listen on, once we do, or have said why not.
   ServerForwarding(Driver& driver, const Policy& policy, std::function<void()> on_asked)
-      : driver_(driver), policy_(policy), on_asked_(std::move(on_asked)), forwarder_(driver) {}
+      : driver_(driver),
+        policy_(policy),
+        on_asked_(std::move(on_asked)),
+        forwarder_(driver, [this] { on_drained_(); }) {}
 
   // False: it is none of ours. A stream that the client opened always is.
   bool on_news(const StreamNews& news);
+  // The client is gone: see Forwarder::drain(). `on_done`: nothing is left to be done, maybe at once.
+  void drain(std::function<void()> on_done);
 
  private:
   // By the stream that asked for them. They last as long as it does.
@@ -36,6 +41,7 @@ class ServerForwarding {
   Driver& driver_;
   Policy policy_;
   std::function<void()> on_asked_;
+  std::function<void()> on_drained_ = [] {};
   Forwarder forwarder_;
   std::map<StreamId, Listeners> listeners_;
 };

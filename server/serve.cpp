@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <asio/signal_set.hpp>
+#include <asio/steady_timer.hpp>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <memory>
@@ -22,6 +24,8 @@ namespace mcdtp {
 namespace {
 
 constexpr int kFailed = 255;
+// What the client has left behind is given up when nothing of it was taken for so long.
+constexpr auto kDrainPatience = std::chrono::seconds(10);
 
 // The address that the log-in came to: SSH_CONNECTION is "client port server port".
 std::optional<Endpoint> login_address() {
@@ -80,12 +84,15 @@ class Server {
   void reap();
   void on_event(const SessionEvent& event);
   void on_stream_news(const StreamNews& news);
+  void on_client_gone();
+  void await_drained();
   void end(int status);
 
   const ServerOptions& options_;
   asio::io_context io_;
   asio::signal_set children_{io_, SIGCHLD};
   asio::signal_set end_signals_{io_, SIGTERM, SIGHUP, SIGINT};
+  asio::steady_timer drain_timer_{io_};
   std::unique_ptr<SessionKeys> keys_;
   std::unique_ptr<Driver> driver_;
   std::unique_ptr<TcpAcceptor> acceptor_;
@@ -95,7 +102,7 @@ class Server {
   std::unique_ptr<ReadPump> stderr_;
   std::unique_ptr<WritePump> stdin_;
   std::size_t ports_asked_for_ = 0;
-  bool exit_sent_ = false;
+  bool exit_sent_ = false;  // or there is nobody to be told
   int status_ = 0;
 };
 
@@ -114,8 +121,8 @@ Server::Server(const ServerOptions& options) : options_(options) {
   driver_ = std::make_unique<Driver>(
       io_, make_session_config(Role::kServer, sending, channels, channels), *keys_,
       Driver::Callbacks{[this](const SessionEvent& event) { on_event(event); },
-                        [this](const StreamNews& news) { on_stream_news(news); }, [this] { end(0); },
-                        [this](ChannelId id) { acceptor_->on_link_end(id); }});
+                        [this](const StreamNews& news) { on_stream_news(news); },
+                        [this] { on_client_gone(); }, [this](ChannelId id) { acceptor_->on_link_end(id); }});
   forwarding_ = std::make_unique<ServerForwarding>(*driver_, options.policy, [this] { on_port_asked_for(); });
   bool listens = false;
   if (!sockets.empty()) {
@@ -208,6 +215,28 @@ void Server::on_event(const SessionEvent& event) {
   if (event.kind != SessionEventKind::kPeerFault) return;
   write_stderr_all("mcdtp-server: the client broke the protocol: " + event.text + "\n");
   end(kFailed);
+}
+
+// What it had sent to the end of a forwarded connection still gets there.
+void Server::on_client_gone() {
+  if (command_) command_->hang_up();
+  exit_sent_ = true;
+  stdin_.reset();
+  stdout_.reset();
+  stderr_.reset();
+  if (acceptor_) acceptor_->stop();
+  driver_->stop();
+  await_drained();
+  forwarding_->drain([this] { end(0); });
+}
+
+void Server::await_drained() {
+  drain_timer_.expires_after(kDrainPatience);
+  drain_timer_.async_wait([this, before = driver_->streams().bytes_taken()](std::error_code error) {
+    if (error) return;
+    if (driver_->streams().bytes_taken() == before) return end(0);
+    await_drained();
+  });
 }
 
 void Server::end(int status) {

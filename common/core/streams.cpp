@@ -68,12 +68,20 @@ void Streams::wrote(StreamId id, std::size_t size) {
   queue_fresh(id, stream);
 }
 
-void Streams::finish(StreamId id) {
+bool Streams::end_writing(StreamId id) {
   Stream* stream = find(id);
-  if (stream == nullptr || !stream->send.writable()) return;
+  if (stream == nullptr || !stream->send.writable()) return false;
   stream->send.finish();
   stream->fin_queued = true;
-  control_.push(FinFrame{id, stream->send.end()});
+  return true;
+}
+
+void Streams::finish(StreamId id) {
+  if (end_writing(id)) control_.push(FinFrame{id, find(id)->send.end()});
+}
+
+void Streams::break_off(StreamId id) {
+  if (end_writing(id)) control_.push(ResetFrame{id, find(id)->send.end(), ResetReason::kBrokenOff});
 }
 
 void Streams::reset(StreamId id, ResetReason reason) {
@@ -139,6 +147,16 @@ void Streams::release(StreamId id) {
 bool Streams::was_reset(StreamId id) const {
   const Stream* stream = find(id);
   return stream != nullptr && stream->recv.is_reset();
+}
+
+bool Streams::all_received(StreamId id) const {
+  const Stream* stream = find(id);
+  return stream == nullptr || stream->recv.all_received();
+}
+
+bool Streams::was_broken_off(StreamId id) const {
+  const Stream* stream = find(id);
+  return stream != nullptr && stream->broken_off;
 }
 
 bool Streams::gave_up(StreamId id) const {

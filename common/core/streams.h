@@ -41,17 +41,19 @@ struct Stream {
   bool writer_waits = false;     // our writer met a full buffer
   bool writer_ahead = false;     // ... and has not let it run empty since
   bool readable_told = false;    // our reader has been told and has not come yet
+  bool broken_off = false;       // by the peer, after its last byte
   ResetReason reason = ResetReason::kGivenUp;  // of the peer's RESET
 };
 
 // What happened to streams that their users have to know.
 struct StreamNews {
   enum class Kind : std::uint8_t {
-    kOpened,    // the peer opened it; `target` says for what
-    kReached,   // the peer has what we opened it to
-    kReadable,  // bytes, the end, or a reset are there to be read
-    kWritable,  // room again
-    kStopped,   // the peer wants no more
+    kOpened,     // the peer opened it; `target` says for what
+    kReached,    // the peer has what we opened it to
+    kReadable,   // bytes, the end, or a reset are there to be read
+    kWritable,   // room again
+    kStopped,    // the peer wants no more
+    kDelivered,  // the peer has all of it, to our end
   };
   Kind kind;
   StreamId stream = 0;
@@ -76,6 +78,8 @@ class Streams {
   std::size_t write_rooms(StreamId id, std::span<MutableBytes> rooms);
   void wrote(StreamId id, std::size_t size);
   void finish(StreamId id);
+  // No bytes follow: what they came from was reset after the last one. The reader has them all, and then the reset.
+  void break_off(StreamId id);
   void reset(StreamId id, ResetReason reason = ResetReason::kGivenUp);
   // Says OPENED of a stream that the peer opened.
   void reached(StreamId id);
@@ -88,6 +92,9 @@ class Streams {
   void stop(StreamId id);
   // The peer's side ended here: all was read, or it was given up.
   bool read_to_end(StreamId id) const;
+  // All is here up to the peer's end of it.
+  bool all_received(StreamId id) const;
+  bool was_broken_off(StreamId id) const;
   bool was_reset(StreamId id) const;
   // We gave up our side, or the peer made us.
   bool gave_up(StreamId id) const;
@@ -131,7 +138,8 @@ class Streams {
   // REQUIRES: bytes >= kMinMemory.
   void set_memory(std::uint64_t bytes) { shares_ = MemoryShares(bytes); }
   std::size_t count() const { return streams_.size(); }
-  // The peer has all that was written to streams other than stdin and stderr, or wants no more of it.
+  // The peer has all that was written to streams other than stdin and stderr, or wants no more of it. Where it becomes
+  // so by what the peer said, that is news: kDelivered or kStopped.
   bool delivered() const;
   // Memory in use for the bytes of all streams, both ways.
   std::uint64_t memory_in_use() const { return sending_.in_use() + receiving_.in_use(); }
@@ -146,9 +154,12 @@ class Streams {
   Stream* find(StreamId id);
   const Stream* find(StreamId id) const;
   Stream& create(StreamId id, std::uint64_t initial_window);
+  // False: it has its end already.
+  bool end_writing(StreamId id);
   // The stream a frame of the peer is about, made at its first frame; nullptr: it is over, refused, or not the peer's
   // to make.
   Stream* find_or_create(StreamId id);
+  std::optional<std::string> on_break(const ResetFrame& frame);
   std::optional<std::string> account_refused(const ResetFrame& frame);
   std::uint64_t session_room() const { return session_limit_ - session_sent_; }
   void queue_fresh(StreamId id, Stream& stream);

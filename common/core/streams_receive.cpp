@@ -69,7 +69,15 @@ std::optional<std::string> Streams::on_fin(const FinFrame& frame) {
   return std::nullopt;
 }
 
+// It ends the stream as FIN does; only what follows the last byte is another thing.
+std::optional<std::string> Streams::on_break(const ResetFrame& frame) {
+  if (auto wrong = on_fin({frame.stream, frame.final_size})) return wrong;
+  if (Stream* stream = find(frame.stream)) stream->broken_off = true;
+  return std::nullopt;
+}
+
 std::optional<std::string> Streams::on_reset(const ResetFrame& frame) {
+  if (frame.reason == ResetReason::kBrokenOff) return on_break(frame);
   Stream* stream = find_or_create(frame.stream);
   if (stream == nullptr) return account_refused(frame);
   const std::uint64_t consumed_before = stream->recv.consumed();
@@ -145,6 +153,7 @@ void Streams::on_complete(const CompleteFrame& frame) {
   if (stream == nullptr || !stream->fin_queued || stream->send.next_offset() != stream->send.end()) return;
   stream->send.complete();
   stream->send_done = true;
+  news_.push_back({StreamNews::Kind::kDelivered, frame.stream, {}});
   wake_writers();
   forget_if_done(frame.stream);
 }

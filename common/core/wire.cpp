@@ -79,7 +79,7 @@ ResetFrame read_reset(Reader& in) {
   frame.stream = in.varint();
   frame.final_size = in.varint();
   const std::uint64_t reason = in.varint();
-  if (reason <= static_cast<std::uint64_t>(ResetReason::kTooMany))
+  if (reason <= static_cast<std::uint64_t>(ResetReason::kBrokenOff))
     frame.reason = static_cast<ResetReason>(reason);
   return frame;
 }

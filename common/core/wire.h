@@ -65,15 +65,16 @@ struct FinFrame {
 
 // Why a stream is given up. What is not known here counts as kGivenUp.
 enum class ResetReason : std::uint8_t {
-  kGivenUp = 0,      // by its user; a forwarded connection was reset
-  kProhibited = 1,   // from here on: it never came to be. The opener may not have this
+  kGivenUp = 0,      // by its user
+  kProhibited = 1,   // from here to kTooMany: it never came to be. The opener may not have this
   kRefused = 2,      // nothing listens at the target
   kUnreachable = 3,  // no way there, or no answer in time
   kUnknownName = 4,  // the target's name does not resolve
   kTooMany = 5,      // no room for one more
+  kBrokenOff = 6,    // all its bytes count and are sent, as before FIN; then their connection was reset
 };
 
-// The sender gives the stream up; `final_size` is what it had sent, for credit.
+// The sender gives the stream up; `final_size` is what it had sent, for credit. With kBrokenOff it is a FIN.
 struct ResetFrame {
   StreamId stream = 0;
   std::uint64_t final_size = 0;

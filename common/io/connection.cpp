@@ -1,16 +1,47 @@
 #include "common/io/connection.h"
 
+#include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
+
+#include <cerrno>
 
 namespace mcdtp {
 namespace {
 
+constexpr auto kPatience = seconds(2);
+constexpr auto kLook = milliseconds(10);
+constexpr int kMostLooks = 1000;  // without progress
+
 // Ends no direction by itself where not all was written: that is the connection's to decide.
 class SocketSink : public DescriptorSink {
  public:
-  using DescriptorSink::DescriptorSink;
+  SocketSink(std::shared_ptr<Descriptor> to, ReadPump& reader)
+      : DescriptorSink(std::move(to)), reader_(reader) {}
+  // Who writes first learns of the reset, and who reads then sees a plain end. EPIPE is no reset: the program has ended
+  // what it sends, or reads no more.
+  IoResult write(std::span<const iovec> buffers) override {
+    const IoResult result = DescriptorSink::write(buffers);
+    if (result.error != 0 && result.error != EPIPE) reader_.expect_break();
+    return result;
+  }
   void abandon() override {}
+
+ private:
+  ReadPump& reader_;
 };
+
+// Bytes, and an end, that the system at the other end has not acknowledged. What it has, its program can still read after
+// a reset; what not is then lost.
+int untaken(int fd) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0 || info.tcpi_state == TCP_CLOSE) return 0;
+  int bytes = 0;
+  return ioctl(fd, SIOCOUTQ, &bytes) == 0 ? bytes : 0;
+}
 
 // The next close resets the connection.
 void reset_on_close(int fd) {
@@ -27,13 +58,8 @@ Connection::Connection(Driver& driver, StreamId stream, std::shared_ptr<Descript
       socket_(socket),
       on_end_(std::move(on_end)),
       reader_(
-          driver, stream, socket,
-          [this] {
-            read_all_ = true;
-            end_if_done();
-          },
-          ReadPump::From::kSocket),
-      writer_(driver, stream, std::make_unique<SocketSink>(socket),
+          driver, stream, socket, [this] { on_read(); }, ReadPump::From::kSocket),
+      writer_(driver, stream, std::make_unique<SocketSink>(socket, reader_),
               [this](WritePump::End how) { on_written(how); }) {}
 
 Connection::~Connection() {
@@ -46,7 +72,7 @@ void Connection::start_writing() {
 }
 
 void Connection::on_news(StreamNews::Kind kind) {
-  if (ended_) return;
+  if (ended_ || look_) return;
   switch (kind) {
     case StreamNews::Kind::kReadable:
       if (writes_) writer_.on_readable();
@@ -54,41 +80,92 @@ void Connection::on_news(StreamNews::Kind kind) {
     case StreamNews::Kind::kWritable: reader_.on_writable(); break;
     case StreamNews::Kind::kStopped:
       stopped_ = true;
-      reader_.on_stopped();
+      reader_.discard();
+      end_if_done();
       break;
     case StreamNews::Kind::kOpened:
-    case StreamNews::Kind::kReached: break;
+    case StreamNews::Kind::kReached:
+    case StreamNews::Kind::kDelivered: break;
   }
+  if (!ended_ && !look_ && stopped_ && driver_.streams().was_broken_off(stream_)) end_soon();
 }
 
 void Connection::abort() {
-  if (!ended_) end(true);
+  if (ended_) return;
+  driver_.streams().reset(stream_);
+  end(true);
 }
 
 void Connection::close() {
   if (!ended_) end(false);
 }
 
-void Connection::on_written(WritePump::End how) {
-  if (!how.whole) return end(true);
-  written_all_ = true;
+bool Connection::drain() {
+  if (ended_) return false;
+  if (look_) return true;
+  if (writer_.ended() || !driver_.streams().all_received(stream_)) {
+    end(false);
+    return false;
+  }
+  drained_ = true;
+  reader_.discard();
+  return true;
+}
+
+// What is broken takes nothing more either.
+void Connection::on_read() {
+  read_all_ = true;
+  if (reader_.is_broken() && !writer_.ended()) return writer_.stop();
   end_if_done();
 }
 
-// A socket whose reading failed was reset by its far end: so is the stream, and nothing more can be written.
+void Connection::on_written(WritePump::End how) {
+  written_all_ = true;
+  Streams& streams = driver_.streams();
+  if (!how.whole && streams.was_reset(stream_)) {
+    streams.reset(stream_);
+    return end(true);
+  }
+  if (!how.whole && streams.was_broken_off(stream_)) return end_when_taken(true);
+  end_if_done();
+}
+
 void Connection::end_if_done() {
-  if (ended_) return;
-  if (read_all_ && driver_.streams().gave_up(stream_) && !stopped_) return end(true);
-  if (read_all_ && written_all_) end(stopped_);
+  if (ended_ || look_ || !written_all_) return;
+  if (stopped_ || drained_) return end_when_taken(stopped_);
+  if (read_all_) end(false);
+}
+
+// Who takes nothing is not sent the rest of what came before a reset.
+void Connection::end_soon() {
+  if (patience_) return;
+  patience_ = std::make_unique<asio::steady_timer>(driver_.io(), kPatience);
+  patience_->async_wait([this, alive = std::weak_ptr(alive_)](std::error_code error) {
+    if (!error && !alive.expired() && !ended_) end(true);
+  });
+}
+
+void Connection::end_when_taken(bool with_reset) {
+  look_ = std::make_unique<asio::steady_timer>(driver_.io());
+  look_whether_taken(with_reset);
+}
+
+// Nothing tells: it has to be looked for.
+void Connection::look_whether_taken(bool with_reset) {
+  const int left = untaken(socket_->fd());
+  looks_ = left == untaken_ ? looks_ + 1 : 0;
+  untaken_ = left;
+  if (left == 0 || looks_ > kMostLooks) return end(with_reset);
+  look_->expires_after(kLook);
+  look_->async_wait([this, with_reset, alive = std::weak_ptr(alive_)](std::error_code error) {
+    if (!error && !alive.expired() && !ended_) look_whether_taken(with_reset);
+  });
 }
 
 // release() gives up what was not finished, both ways.
 void Connection::end(bool with_reset) {
   ended_ = true;
-  if (with_reset) {
-    driver_.streams().reset(stream_);
-    reset_on_close(socket_->fd());
-  }
+  if (with_reset) reset_on_close(socket_->fd());
   socket_->close();
   driver_.streams().release(stream_);
   driver_.kick();

@@ -7,9 +7,10 @@
 
 namespace mcdtp {
 
-// One stream and one socket, each other's far end: bytes and half-closes go both ways, and a reset of the socket is a
-// RESET of the stream. Where the stream is reset, or nobody takes its bytes any more, the socket is reset too: the
-// program at its other end must not take it for an end.
+// One stream and one socket, each other's far end: bytes and half-closes go both ways. A socket that is reset breaks its
+// stream off after what was read from it. Where the stream is reset or broken off the socket is reset too, the latter
+// once all is written: the program at its other end must not take it for an end. A program that reads no more may still
+// say its last: what it writes goes on.
 class Connection {
  public:
   // `on_end` is called once; the stream is released and the socket closed by then. It may not end this object.
@@ -28,10 +29,17 @@ class Connection {
   void abort();
   // The socket ends, the stream is given up.
   void close();
+  // The peer is gone. What it has said to its end still goes to the socket; false: there is nothing like that, and the
+  // socket ends.
+  bool drain();
 
  private:
+  void on_read();
   void on_written(WritePump::End how);
   void end_if_done();
+  void end_soon();
+  void end_when_taken(bool with_reset);
+  void look_whether_taken(bool with_reset);
   void end(bool with_reset);
 
   Driver& driver_;
@@ -42,9 +50,17 @@ class Connection {
   WritePump writer_;
   bool writes_ = false;  // bytes of the stream may go to the socket
   bool read_all_ = false;
-  bool written_all_ = false;
-  bool stopped_ = false;  // the peer took no more of what we read
+  bool written_all_ = false;  // or as much as the socket takes
+  bool stopped_ = false;      // the peer takes no more of what we read
+  bool drained_ = false;      // ... nor says anything more
+  // Set: the peer's connection is reset, and what is left for ours may take no longer than this.
+  std::unique_ptr<asio::steady_timer> patience_;
+  // Set: it is awaited that the program's system has all that was written.
+  std::unique_ptr<asio::steady_timer> look_;
+  int untaken_ = 0;  // bytes that it did not have at the last look
+  int looks_ = 0;    // since there were fewer
   bool ended_ = false;
+  std::shared_ptr<char> alive_ = std::make_shared<char>();
 };
 
 }  // namespace mcdtp

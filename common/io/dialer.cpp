@@ -49,7 +49,7 @@ void Dialer::start(const ToTcp& to, int family) {
     try_next();
   };
   if (const auto digits = Endpoint::from_text(to.host, to.port)) return take({*digits});
-  names_.start(to.host, to.port, family, take);
+  names_.start(to.host, to.port, family, alive_, take);
 }
 
 void Dialer::start(const ToUnix& to) {

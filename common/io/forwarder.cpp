@@ -13,6 +13,7 @@ std::string sentence_of(ResetReason reason) {
     case ResetReason::kUnreachable: return "No route to host";
     case ResetReason::kUnknownName: return "Name or service not known";
     case ResetReason::kTooMany: return "resource shortage";
+    case ResetReason::kBrokenOff: return "Connection reset by peer";
   }
   return "unknown";
 }
@@ -75,9 +76,9 @@ void Forwarder::connect(StreamId stream, std::shared_ptr<Descriptor> socket) {
   driver_.kick();
 }
 
-// An opener that gives up while we connect is not waited for.
+// An opener that gives up while we connect, and takes nothing any more, is not waited for.
 void Forwarder::while_dialing(StreamId stream) {
-  if (!driver_.streams().was_reset(stream)) return;
+  if (!driver_.streams().was_reset(stream) && !driver_.streams().gave_up(stream)) return;
   entries_.at(stream).dialer.reset();
   driver_.streams().release(stream);
   erase_later(stream);
@@ -117,6 +118,12 @@ bool Forwarder::on_opener_news(Entry& entry, const StreamNews& news) {
   // As ssh: one that could not be made is closed, not reset.
   entry.connection->close();
   return true;
+}
+
+void Forwarder::drain() {
+  std::erase_if(entries_, [](const auto& entry) {
+    return !entry.second.connection || !entry.second.connection->drain();
+  });
 }
 
 // Its own calls may still be running.

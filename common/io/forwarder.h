@@ -37,6 +37,9 @@ class Forwarder {
   // False: it is none of ours.
   bool on_news(const StreamNews& news);
 
+  // The peer is gone: what it has said to the end of a connection still goes there, all others end.
+  void drain();
+
   bool may_accept() const { return driver_.streams().can_open(); }
   // Connections under way.
   std::size_t count() const { return entries_.size(); }

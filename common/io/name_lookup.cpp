@@ -34,6 +34,7 @@ struct Question {
   std::string host;
   std::uint16_t port;
   int family;
+  std::weak_ptr<const void> asker;
   NameLookup::Handler handler;
 };
 
@@ -67,6 +68,7 @@ struct NameLookup::Shared {
         question = std::move(shared->waiting.front());
         shared->waiting.pop_front();
       }
+      if (question.asker.expired()) continue;
       std::vector<Endpoint> found = answer(question);
       const std::lock_guard lock(shared->mutex);
       if (shared->io == nullptr) continue;
@@ -85,9 +87,17 @@ NameLookup::~NameLookup() {
   shared_->waiting.clear();
 }
 
-void NameLookup::start(const std::string& host, std::uint16_t port, int family, Handler handler) {
+void NameLookup::start(const std::string& host, std::uint16_t port, int family,
+                       std::weak_ptr<const void> asker, Handler handler) {
   const std::lock_guard lock(shared_->mutex);
-  shared_->waiting.push_back({host, port, family, std::move(handler)});
+  std::deque<Question>& waiting = shared_->waiting;
+  if (waiting.size() >= kMostWaiting)
+    std::erase_if(waiting, [](const Question& q) { return q.asker.expired(); });
+  if (waiting.size() >= kMostWaiting) {
+    asio::post(*shared_->io, [ask = std::move(handler)] { ask({}); });
+    return;
+  }
+  waiting.push_back({host, port, family, std::move(asker), std::move(handler)});
   if (shared_->threads == kMostThreads) return;
   const SignalsBlocked blocked;
   try {

@@ -15,6 +15,7 @@ namespace mcdtp {
 class NameLookup {
  public:
   static constexpr std::size_t kMostThreads = 16;
+  static constexpr std::size_t kMostWaiting = 4096;
 
   // Empty: the name does not resolve.
   using Handler = std::function<void(std::vector<Endpoint>)>;
@@ -27,7 +28,9 @@ class NameLookup {
   ~NameLookup();
 
   // `host`: a name, or an address in digits. The handler runs from io_context::run(). `family` as for resolve().
-  void start(const std::string& host, std::uint16_t port, int family, Handler handler);
+  // Once `asker` is gone, nobody looks for what was not begun. Where too many wait, it does not resolve.
+  void start(const std::string& host, std::uint16_t port, int family, std::weak_ptr<const void> asker,
+             Handler handler);
 
  private:
   struct Shared;

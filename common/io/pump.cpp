@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <asio/post.hpp>
 #include <numeric>
+#include <utility>
 
 namespace mcdtp {
 namespace {
@@ -24,6 +25,7 @@ void ReadPump::wait() {
 }
 
 void ReadPump::read() {
+  if (discards_) return read_away();
   for (std::size_t done = 0; done < kBytesPerTurn;) {
     std::array<MutableBytes, kMostRooms> all;
     const auto rooms =
@@ -37,11 +39,7 @@ void ReadPump::read() {
                         [](std::size_t sum, MutableBytes room) { return sum + room.size(); });
     const IoResult result = from_->read(rooms);
     if (result.status == IoResult::Status::kWouldBlock) break;
-    if (result.status != IoResult::Status::kBytes) {
-      const bool failed = kind_ == From::kSocket && result.error != 0;
-      failed ? driver_.streams().reset(stream_) : driver_.streams().finish(stream_);
-      return end();
-    }
+    if (result.status != IoResult::Status::kBytes) return end_stream(result.error);
     driver_.streams().wrote(stream_, result.bytes);
     done += result.bytes;
     // A pipe that gave less than was asked is most likely empty: asking again would cost a call.
@@ -49,6 +47,28 @@ void ReadPump::read() {
     if (result.bytes < asked) break;
   }
   driver_.kick();
+  wait();
+}
+
+void ReadPump::end_stream(int error) {
+  if (kind_ == From::kSocket && error != 0) broken_ = true;
+  broken_ ? driver_.streams().break_off(stream_) : driver_.streams().finish(stream_);
+  end();
+}
+
+void ReadPump::read_away() {
+  std::array<std::uint8_t, 16 * 1024> nowhere;
+  for (std::size_t done = 0; done < kBytesPerTurn;) {
+    const IoResult result = from_->read(nowhere);
+    if (result.status == IoResult::Status::kWouldBlock) break;
+    if (result.status != IoResult::Status::kBytes) return end_stream(result.error);
+    done += result.bytes;
+  }
+  wait();
+}
+
+void ReadPump::discard() {
+  if (ended_ || std::exchange(discards_, true) || !std::exchange(waits_for_room_, false)) return;
   wait();
 }
 
@@ -109,7 +129,8 @@ void WritePump::on_readable() {
     const std::size_t count = gather(buffers);
     if (count == 0) {
       if (!driver_.streams().read_to_end(stream_)) return;
-      return end({!driver_.streams().was_reset(stream_), 0});
+      const bool cut = driver_.streams().was_reset(stream_) || driver_.streams().was_broken_off(stream_);
+      return end({!cut, 0});
     }
     if (!write_some({buffers.data(), count})) return;
   }

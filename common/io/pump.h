@@ -14,7 +14,7 @@ namespace mcdtp {
 class ReadPump {
  public:
   // What it reads from: a pipe is the pump's own, closed at its end, and an error ends it as its end does. A socket is
-  // written to as well: its owner closes it, and an error resets the stream.
+  // written to as well: its owner closes it, and after an error the stream is broken off.
   enum class From { kPipe, kSocket };
   // `on_end` is called once: at the end of the descriptor, after a read error, or when the peer wants no more.
   ReadPump(Driver& driver, StreamId stream, std::shared_ptr<Descriptor> from, std::function<void()> on_end,
@@ -26,6 +26,12 @@ class ReadPump {
   void on_writable();
   // The peer wants no more: nothing is read from now on, and the descriptor is closed.
   void on_stopped();
+  // What is read from now on goes nowhere: whoever writes it is not held up.
+  void discard();
+  // The socket is broken: what can still be read comes from before that, and its end is none.
+  void expect_break() { broken_ = true; }
+  // The descriptor could not be read to its end.
+  bool is_broken() const { return broken_; }
 
  private:
   static constexpr std::size_t kBytesPerTurn = 256 * 1024;
@@ -33,6 +39,8 @@ class ReadPump {
 
   void wait();
   void read();
+  void read_away();
+  void end_stream(int error);
   void end();
   void close();
 
@@ -43,6 +51,8 @@ class ReadPump {
   From kind_;
   std::size_t rooms_ = 1;  // pieces of room for the next read: more as long as all are filled
   bool waits_for_room_ = false;
+  bool discards_ = false;
+  bool broken_ = false;
   bool ended_ = false;
   std::shared_ptr<char> alive_ = std::make_shared<char>();  // handlers ask whether this object is still there
 };
@@ -87,7 +97,7 @@ class StderrSink : public Sink {
 class WritePump {
  public:
   // Why it ended: the stream was written to its end, or `error` (errno) kept it from that; 0 with a sink that
-  // was closed by its reader, or a stream that the peer gave up.
+  // was closed by its reader, or a stream that the peer gave up or broke off.
   struct End {
     bool whole = false;
     int error = 0;

@@ -4,8 +4,11 @@
 forward_peer.py echo              listens, prints its port, and sends back what comes until its end, then ends too
 forward_peer.py source SIZE       listens, sends SIZE bytes and its end, and counts what comes after that
 forward_peer.py sink              listens, reads nothing and sends nothing
+forward_peer.py answer SIZE       listens, reads one byte, sends SIZE bytes and closes, whatever else has come
+forward_peer.py slow FILE         listens, sends its end at once, takes little, reads on when FILE is there, and counts
 forward_peer.py reset             listens, reads one byte and resets
 forward_peer.py send HOST PORT    connects, sends stdin and its end, prints what comes back; exit 3: it was reset
+forward_peer.py upload HOST PORT  connects and sends until it may not, prints how many bytes came back
 forward_peer.py watch HOST PORT   connects and sends one byte, then says how it ends: eof, reset
 forward_peer.py drop HOST PORT    connects to an echo, sends one byte, and resets when it is back
 forward_peer.py many HOST PORT N  N connections at once to an echo, each with bytes of its own
@@ -15,10 +18,12 @@ forward_peer.py socks KIND HOST PORT TARGET TARGET_PORT
                                   bytes go out with the request. Refused: prints the proxy's code, exit 4
 Where HOST is "unix", PORT is a path; a third word of the listeners, "unix PATH", listens there.
 """
+import os
 import socket
 import struct
 import sys
 import threading
+import time
 
 RESET = struct.pack("ii", 1, 0)
 
@@ -66,6 +71,21 @@ def sink(s, _):
     kept.append(s)
 
 
+def answer(s, size):
+    s.recv(1)
+    s.sendall(b"x" * int(size))
+    s.recv(1, socket.MSG_PEEK)
+    s.close()
+
+
+def slow(s, file):
+    s.shutdown(socket.SHUT_WR)
+    while not os.path.exists(file):
+        time.sleep(0.01)
+    print("read:", len(read_all(s)), file=sys.stderr, flush=True)
+    s.close()
+
+
 def reset_soon(s, _):
     s.recv(1)
     reset(s)
@@ -90,6 +110,10 @@ def listen(serve, words):
         s = socket.socket()
         s.bind(("127.0.0.1", 0))
         print(s.getsockname()[1], flush=True)
+    if serve is slow:
+        # So that the systems hold some 85 kB.
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        s.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 1000)
     s.listen(1024)
     while True:
         accepted, _ = s.accept()
@@ -153,6 +177,25 @@ def socks(kind, host, port, target, target_port):
     sys.stdout.buffer.write(read_all(s))
 
 
+def upload(host, port):
+    s = connect(host, port)
+    try:
+        while True:
+            s.sendall(b"x" * 65536)
+    except OSError:
+        pass
+    got = 0
+    try:
+        while True:
+            part = s.recv(65536)
+            if not part:
+                break
+            got += len(part)
+    except ConnectionResetError:
+        pass
+    print(got)
+
+
 def watch(host, port):
     try:
         s = connect(host, port)
@@ -194,8 +237,8 @@ def rows(host, port, count):
         s.close()
 
 
-listeners = {"echo": echo, "source": source, "sink": sink, "reset": reset_soon}
-connectors = {"send": send, "socks": socks, "watch": watch, "drop": drop, "many": many, "rows": rows}
+listeners = {"echo": echo, "source": source, "sink": sink, "answer": answer, "slow": slow, "reset": reset_soon}
+connectors = {"send": send, "socks": socks, "upload": upload, "watch": watch, "drop": drop, "many": many, "rows": rows}
 if sys.argv[1] in listeners:
     listen(listeners[sys.argv[1]], sys.argv[2:])
 else:

@@ -173,6 +173,25 @@ peer drop 127.0.0.1 "$near"
 until_true grep -q ConnectionResetError "$dir/service.err"
 end_run
 
+step "a service that answers and closes before it has read all: the answer arrives"
+service answer 20000
+start_run -N -L "$near:127.0.0.1:$port" far
+until_true listens "$near"
+for _ in 1 2 3; do same "bytes of the answer" 20000 "$(peer upload 127.0.0.1 "$near")"; done
+end_run
+
+step "what was sent to its end reaches a slow service, although the client has ended"
+rm -f "$dir/on"
+service slow "$dir/on"
+start_run -L "$near:127.0.0.1:$port" far "until [ -e $dir/sent ]; do sleep 0.05; done"
+until_true listens "$near"
+head -c 70000 "$dir/bytes" | peer send 127.0.0.1 "$near" >"$dir/got"
+touch "$dir/sent"
+wait "$run" || fail "the status"
+touch "$dir/on"
+until_true grep -q "^read: 70000$" "$dir/service.err"
+nothing_left
+
 step "-W is the connection itself, and what ssh says of one that cannot be"
 service echo
 status 0 shim -W "127.0.0.1:$port" far <"$dir/bytes"

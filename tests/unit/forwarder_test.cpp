@@ -5,6 +5,8 @@
 #include <netinet/tcp.h>
 #include <sys/resource.h>
 
+#include <filesystem>
+
 #include "common/io/listener.h"
 #include "server/forwarding.h"
 #include "tests/unit/driver_pair.h"
@@ -26,6 +28,15 @@ class Program {
     EXPECT_EQ(::write(fd_.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
   }
   void end() const { shutdown(fd_.get(), SHUT_WR); }
+  void read_no_more() const { shutdown(fd_.get(), SHUT_RD); }
+  // As much as the system takes at once.
+  std::size_t fill() const {
+    const std::string block(64 * 1024, 'x');
+    std::size_t total = 0;
+    for (ssize_t n = 0; (n = ::write(fd_.get(), block.data(), block.size())) > 0;)
+      total += static_cast<std::size_t>(n);
+    return total;
+  }
   void reset() {
     const linger at_once{1, 0};
     setsockopt(fd_.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
@@ -34,7 +45,7 @@ class Program {
   void close() { fd_.close(); }
   // What has come by now, and in the end how it ended.
   std::string read() {
-    std::array<char, 4096> buffer{};
+    std::array<char, 64 * 1024> buffer{};
     ssize_t got = 0;
     while ((got = ::read(fd_.get(), buffer.data(), buffer.size())) > 0)
       text_.append(buffer.data(), static_cast<std::size_t>(got));
@@ -145,6 +156,109 @@ TEST_F(ForwarderTest, AResetIsAResetAtTheOtherEnd) {
   expect_nothing_left();
 }
 
+// An HTTP server that refuses what it is sent answers and closes, and its system resets: a program without a forward in
+// between reads the answer all the same.
+TEST_F(ForwarderTest, TheLastAnswerOfAServiceThatReadsNoMoreArrives) {
+  Program program = dial();
+  program.write("question");
+  Program service = taken();
+  pair_.until([&] { return pair_.server.streams().bytes_taken() == 8; });
+  const std::string answer(20'000, 'x');
+  service.write(answer);
+  service.close();
+  EXPECT_TRUE(pair_.until([&] { return program.read() == answer + "<reset>"; })) << program.read().size();
+  expect_nothing_left();
+}
+
+TEST_F(ForwarderTest, AServiceThatTakesNoMoreMayGoOnSpeaking) {
+  std::string name = testing::TempDir() + "forwarder_test.XXXXXX";
+  const std::string path = std::string(mkdtemp(name.data())) + "/socket";
+  service_ = listen_unix(path, {});
+  fcntl(service_.sockets[0].get(), F_SETFL, O_NONBLOCK);
+  near_listener_ = listen_near(ToUnix{path});
+  Program program = dial();
+  Program service = taken();
+  service.read_no_more();
+  program.write("question");
+  expect_read(program, "");
+  EXPECT_TRUE(pair_.until([&] { return pair_.client.streams().gave_up(kFirstClientStream); }));
+  // It is not held up either.
+  std::size_t taken_away = 0;
+  EXPECT_TRUE(pair_.until([&] { return (taken_away += program.fill()) > 8'000'000; }));
+  service.write("answer");
+  expect_read(program, "answer");
+  service.end();
+  EXPECT_TRUE(pair_.until([&] { return program.read().starts_with("answer<"); })) << program.read();
+  expect_nothing_left();
+  std::filesystem::remove_all(name);
+}
+
+TEST_F(ForwarderTest, AResetFollowsTheLastByteOfASlowProgram) {
+  Program program = dial();
+  Program service = taken();
+  std::size_t size = 0;
+  for (int i = 0; i < 200; ++i) {
+    size += service.fill();
+    pair_.io.run_one_for(std::chrono::milliseconds(1));
+  }
+  service.reset();
+  for (int i = 0; i < 200; ++i) pair_.io.run_one_for(std::chrono::milliseconds(1));
+  // What the service's system still had is gone with it.
+  EXPECT_TRUE(pair_.until([&] { return program.read().ends_with("<reset>"); }));
+  EXPECT_GT(program.read().size(), size / 4);
+  expect_nothing_left();
+}
+
+TEST_F(ForwarderTest, AResetDoesNotWaitForAServiceThatReadsNothing) {
+  const int little = 4096, small = 1000;
+  setsockopt(service_.sockets[0].get(), SOL_SOCKET, SO_RCVBUF, &little, sizeof little);
+  setsockopt(service_.sockets[0].get(), IPPROTO_TCP, TCP_MAXSEG, &small, sizeof small);
+  Program program = dial();
+  Program service = taken();
+  program.write(std::string(125'000, 'x'));
+  pair_.until([&] { return pair_.server.streams().memory_in_use() > 20'000; });
+  program.reset();
+  expect_nothing_left();
+  EXPECT_TRUE(pair_.until([&] { return service.read().ends_with("<reset>"); }));
+}
+
+// ---- the client is gone ----
+
+TEST_F(ForwarderTest, WhatWasSaidToItsEndStillGoesToASlowService) {
+  // The system takes some 85 kB of it, and our first window the rest.
+  const int little = 4096, small = 1000;
+  setsockopt(service_.sockets[0].get(), SOL_SOCKET, SO_RCVBUF, &little, sizeof little);
+  setsockopt(service_.sockets[0].get(), IPPROTO_TCP, TCP_MAXSEG, &small, sizeof small);
+  Program program = dial();
+  Program service = taken();
+  const std::string words(125'000, 'x');
+  program.write(words);
+  program.end();
+  pair_.until([&] { return pair_.server.streams().all_received(kFirstClientStream); });
+  Program other = dial();
+  Program other_service = taken();
+  other.write("not to its end");
+  expect_read(other_service, "not to its end");
+  pair_.server.stop();
+  bool done = false;
+  far_.drain([&] { done = true; });
+  expect_read(other_service, "not to its end<end>");
+  EXPECT_FALSE(done);
+  service.write("an answer that nobody wants");
+  EXPECT_TRUE(pair_.until([&] { return service.read() == words + "<end>"; })) << service.read().size();
+  EXPECT_TRUE(pair_.until([&] { return done; }));
+}
+
+TEST_F(ForwarderTest, NothingIsAwaitedWhereNothingIsLeft) {
+  near_listener_ = listen_near(ToTcp{"no-such-host.invalid", 1});
+  Program program = dial();
+  pair_.until([&] { return pair_.server.streams().count() == 3; });
+  pair_.server.stop();
+  bool done = false;
+  far_.drain([&] { done = true; });
+  EXPECT_TRUE(done);
+}
+
 TEST_F(ForwarderTest, WhoWritesToAServiceThatIsGoneIsReset) {
   Program program = dial();
   Program service = taken();
@@ -178,6 +292,19 @@ TEST_F(ForwarderTest, OneThatGivesUpWhileItsTargetIsSoughtLeavesNothing) {
   pair_.until([&] { return pair_.server.streams().count() == 3; });
   program.reset();
   expect_nothing_left();
+}
+
+TEST_F(ForwarderTest, OneThatGivesUpWhileItsTargetIsSilentLeavesNothing) {
+  const Listening silent = listen_tcp({*Endpoint::from_text("127.0.0.1", 0)});
+  listen(silent.sockets[0].get(), 0);
+  const Program first = Program::connect(*Endpoint::from_text("127.0.0.1", silent.port));
+  near_listener_ = listen_near(ToTcp{"127.0.0.1", silent.port});
+  Program program = dial();
+  program.write("x");
+  pair_.until([&] { return pair_.server.streams().memory_in_use() > 0; });
+  program.reset();
+  expect_nothing_left();
+  EXPECT_TRUE(failures_.empty());
 }
 
 TEST_F(ForwarderTest, WhileNoneMayBeAcceptedNobodySpins) {

@@ -207,6 +207,45 @@ TEST(Streams, ResetAfterFinishMayArriveInAnyOrder) {
   }
 }
 
+TEST(Streams, WhatIsBrokenOffIsReadToItsEnd) {
+  Side sender(Role::kClient), receiver(Role::kServer);
+  sender.write(kStdio, 500);
+  sender.streams.break_off(kStdio);
+  const ResetFrame end = sender.waiting<ResetFrame>().at(0);
+  EXPECT_EQ(end, (ResetFrame{kStdio, 500, ResetReason::kBrokenOff}));
+  EXPECT_FALSE(sender.streams.gave_up(kStdio));
+  EXPECT_EQ(sender.take_all(), 500u);
+  ASSERT_FALSE(receiver.streams.on_reset(end));
+  EXPECT_FALSE(receiver.streams.all_received(kStdio));
+  ASSERT_FALSE(receiver.data(kStdio, 0, 500));
+  EXPECT_TRUE(receiver.streams.all_received(kStdio));
+  EXPECT_FALSE(receiver.streams.was_reset(kStdio));
+  EXPECT_TRUE(receiver.streams.was_broken_off(kStdio));
+  EXPECT_EQ(receiver.read_all(kStdio), 500u);
+  EXPECT_TRUE(receiver.streams.read_to_end(kStdio));
+  sender.streams.on_complete(receiver.waiting<CompleteFrame>().at(0));
+  EXPECT_EQ(sender.count_news(Kind::kDelivered, kStdio), 1u);
+}
+
+TEST(Streams, DeliveredIsNewsOnceThePeerHasAll) {
+  Side side(Role::kClient);
+  const StreamId id = side.streams.open("x");
+  side.write(id, 10);
+  side.streams.finish(id);
+  EXPECT_EQ(side.take_all(), 10u);
+  EXPECT_FALSE(side.streams.delivered());
+  side.streams.release(id);
+  side.streams.on_complete({id});
+  EXPECT_TRUE(side.streams.delivered());
+  EXPECT_EQ(side.count_news(Kind::kDelivered, id), 1u);
+  const StreamId other = side.streams.open("x");
+  side.write(other, 10);
+  EXPECT_FALSE(side.streams.delivered());
+  side.streams.on_stop({other});
+  EXPECT_TRUE(side.streams.delivered());
+  EXPECT_EQ(side.count_news(Kind::kStopped, other), 1u);
+}
+
 TEST(Streams, DiscardedAndResetBytesGiveTheirSessionCreditBack) {
   Side receiver(Role::kServer);
   std::uint64_t sum = 0;

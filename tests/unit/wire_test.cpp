@@ -103,6 +103,7 @@ std::vector<Example> examples() {
       control("set", "0d0190000000", SetFrame{1, 0x10000000}),
       control("exit", "0eff", ExitFrame{255}),
       control("reset of what could not be", "04020004", ResetFrame{2, 0, ResetReason::kUnknownName}),
+      control("reset after the last byte", "04020906", ResetFrame{2, 9, ResetReason::kBrokenOff}),
   };
 }
 

@@ -1,0 +1,51 @@
+#include "common/io/name_lookup.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+namespace mcdtp {
+namespace {
+
+// REQUIRES: a question was asked.
+template <typename Condition>
+void run_until(asio::io_context& io, Condition condition) {
+  for (int i = 0; i < 20'000 && !condition(); ++i) {
+    io.restart();
+    io.run_one_for(std::chrono::milliseconds(1));
+  }
+}
+
+TEST(NameLookup, WhoIsGoneIsNotAnsweredAndHoldsNobodyUp) {
+  asio::io_context io;
+  NameLookup names(io);
+  int answers = 0;
+  for (std::size_t i = 0; i < 10 * NameLookup::kMostWaiting; ++i)
+    names.start("127.0.0.1", 7, AF_UNSPEC, std::weak_ptr<char>(), [&](const auto&) { ++answers; });
+  const auto asker = std::make_shared<char>();
+  std::vector<Endpoint> found;
+  names.start("127.0.0.2", 7, AF_UNSPEC, asker, [&](std::vector<Endpoint> addresses) { found = addresses; });
+  run_until(io, [&] { return !found.empty(); });
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].to_string(), "127.0.0.2:7");
+  EXPECT_EQ(answers, 0);
+}
+
+TEST(NameLookup, EachIsAnsweredOnceHoweverManyThereAre) {
+  asio::io_context io;
+  NameLookup names(io);
+  const auto asker = std::make_shared<char>();
+  constexpr std::size_t kMany = 3 * NameLookup::kMostWaiting;
+  std::vector<int> answers(kMany);
+  std::size_t all = 0;
+  for (std::size_t i = 0; i < kMany; ++i) {
+    names.start("127.0.0.1", 7, AF_UNSPEC, asker, [&answers, &all, i](const auto&) {
+      ++answers[i];
+      ++all;
+    });
+  }
+  run_until(io, [&] { return all == kMany; });
+  EXPECT_EQ(answers, std::vector<int>(kMany, 1));
+}
+
+}  // namespace
+}  // namespace mcdtp
