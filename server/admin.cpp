@@ -81,7 +81,7 @@ std::optional<ServerOptions> forced_options(const std::string& forced,
   if (!options.no_command) options.command = forced;
   options.subsystem = false;
   options.remote_forwards = 0;
-  options.policy = {false, false, false};
+  options.policy = {false, false, GatewayPorts::kNo};
   return options;
 }
 

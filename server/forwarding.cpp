@@ -40,7 +40,7 @@ void ServerForwarding::connect(StreamId stream, const Target& target) {
 void ServerForwarding::listen(StreamId stream, const Target& target) {
   if (const auto* on = std::get_if<ListenUnix>(&target)) return accept_on(stream, listen_unix(on->path, {}));
   const auto& on = std::get<ListenTcp>(target);
-  const std::string address = policy_.gateway_ports ? on.address : "localhost";
+  const std::string address = listen_address(policy_.gateway_ports, on.address);
   accept_on(stream, listen_tcp(listen_addresses(address, on.port, AF_UNSPEC, ListenNames::kDigitsOnly)));
 }
 

@@ -54,6 +54,15 @@ bool read_forwards(const std::string& value, Limits& limits) {
   return value == "yes" || value == "no";
 }
 
+bool read_gateway_ports(const std::string& value, Limits& limits) {
+  constexpr std::array kNames = {std::pair{"no", GatewayPorts::kNo}, std::pair{"yes", GatewayPorts::kYes},
+                                 std::pair{"clientspecified", GatewayPorts::kClientSpecified}};
+  for (const auto& [name, meaning] : kNames) {
+    if (value == name) limits.gateway_ports = meaning;
+  }
+  return std::any_of(kNames.begin(), kNames.end(), [&](const auto& known) { return value == known.first; });
+}
+
 struct Setting {
   const char* name;
   bool (*read)(const std::string& value, Limits& limits);
@@ -65,6 +74,7 @@ constexpr std::array kSettings = {
     Setting{"MaxRate", read_rate, "bits a second from 1k on, such as 500M"},
     Setting{"MaxMemory", read_memory, "bytes from 8M on, such as 64M"},
     Setting{"Forwards", read_forwards, "yes or no"},
+    Setting{"GatewayPorts", read_gateway_ports, "no, yes or clientspecified"},
 };
 
 void read_line(const std::string& line, const std::string& place, Limits& limits) {
@@ -81,8 +91,8 @@ void read_line(const std::string& line, const std::string& place, Limits& limits
   throw std::runtime_error(place + ": " + setting->name + " wants " + setting->wanted);
 }
 
-template <typename Number>
-std::optional<Number> smaller(const std::optional<Number>& one, const std::optional<Number>& other) {
+template <typename Value>
+std::optional<Value> smaller(const std::optional<Value>& one, const std::optional<Value>& other) {
   if (!one || !other) return one ? one : other;
   return std::min(*one, *other);
 }
@@ -122,6 +132,7 @@ Limits tighter(const Limits& one, const Limits& other) {
   both.rate_bps = smaller(one.rate_bps, other.rate_bps);
   both.memory_bytes = smaller(one.memory_bytes, other.memory_bytes);
   both.forwards = one.forwards && other.forwards;
+  both.gateway_ports = smaller(one.gateway_ports, other.gateway_ports);
   return both;
 }
 
@@ -129,6 +140,7 @@ void apply_limits(const Limits& limits, ServerOptions& options) {
   if (limits.ports) options.ports = common_ports(*limits.ports, options.ports).value_or(*limits.ports);
   if (limits.memory_bytes) options.memory_bytes = std::min(options.memory_bytes, *limits.memory_bytes);
   options.max_rate_bps = smaller(options.max_rate_bps, limits.rate_bps);
+  options.policy.gateway_ports = limits.gateway_ports.value_or(GatewayPorts::kNo);
   if (!limits.forwards) options.policy.local_forwards = options.policy.remote_forwards = false;
 }
 

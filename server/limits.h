@@ -16,6 +16,7 @@ struct Limits {
   std::optional<std::uint64_t> rate_bps;      // bits of payload a second that a server sends at most; > 0
   std::optional<std::uint64_t> memory_bytes;  // from kMinMemory on
   bool forwards = true;                       // may ports be forwarded?
+  std::optional<GatewayPorts> gateway_ports;  // unset: kNo
 };
 
 // Reads `text`, a keyword and its value on a line. Throws a sentence with `path` and the line for a bad one. Pure.

@@ -37,6 +37,21 @@ within 50013 50013 < <(ports 1 -c 1 --server-subsystem few)
 printf 'PortRange 60000-61000\n' >"$dir/few.conf"
 status 0 shim -v --server-subsystem few far true </dev/null
 err_has "going on as plain ssh"
+step "where -R listens"
+listens_at() { # ARGUMENT of -R: the addresses, as /proc has them
+  status 0 shim -R "$1:50020:127.0.0.1:1" far 'cat /proc/net/tcp /proc/net/tcp6' </dev/null
+  sed -n 's/^ *[0-9]*: \([0-9A-F]*\):C364 [0-9A-F:]* 0A .*/\1/p' "$dir/out" | tr '\n' ' '
+}
+loopback=0100007F four_all=00000000 six_loopback=00000000000000000000000001000000 six_all=00000000000000000000000000000000
+rm /etc/mcdtp/server.conf
+same "by default" "$loopback $six_loopback " "$(listens_at '*')"
+same "by default, of one loopback address" "$loopback " "$(listens_at 127.0.0.1)"
+echo 'GatewayPorts clientspecified' >/etc/mcdtp/server.conf
+same "clientspecified, of all" "$four_all $six_all " "$(listens_at '*')"
+same "clientspecified, of one" "0200007F " "$(listens_at 127.0.0.2)"
+same "clientspecified, of the loopback" "$loopback $six_loopback " "$(listens_at localhost)"
+echo 'GatewayPorts yes' >/etc/mcdtp/server.conf
+same "yes" "$four_all $six_all " "$(listens_at localhost)"
 step "a mistake is named, and nobody is served"
 printf '\nBandwidth 3\n' >/etc/mcdtp/server.conf
 status 0 shim -v far 'echo plain' </dev/null

@@ -365,9 +365,21 @@ TEST(PolicyTest, WhatMayBe) {
         Verdict{true, false, "listen-tcp 1 ", false}, Verdict{true, false, "unix /x", true},
         Verdict{true, true, "forwarded 2", false}}) {
     SCOPED_TRACE(verdict.target);
-    EXPECT_EQ(permits({verdict.local, verdict.remote, false}, *parse_target(verdict.target)),
+    EXPECT_EQ(permits({verdict.local, verdict.remote, GatewayPorts::kNo}, *parse_target(verdict.target)),
               verdict.permitted);
   }
+}
+
+TEST(PolicyTest, WhereToListenAsSshdDecidesIt) {
+  const auto all = [](GatewayPorts gateway_ports) {
+    std::string out;
+    for (const char* asked : {"", "localhost", "127.0.0.1", "::1", "192.0.2.1"})
+      out += listen_address(gateway_ports, asked) + " ";
+    return out;
+  };
+  EXPECT_EQ(all(GatewayPorts::kNo), "localhost localhost 127.0.0.1 ::1 localhost ");
+  EXPECT_EQ(all(GatewayPorts::kClientSpecified), " localhost 127.0.0.1 ::1 192.0.2.1 ");
+  EXPECT_EQ(all(GatewayPorts::kYes), "     ");
 }
 
 TEST(ListenAddresses, WhatASpecificationNames) {

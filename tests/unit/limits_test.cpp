@@ -23,14 +23,18 @@ TEST(Limits, AreRead) {
   const Limits none = parse_limits("\n# nothing\n   \n", "FILE");
   EXPECT_FALSE(none.ports || none.rate_bps || none.memory_bytes);
   EXPECT_TRUE(none.forwards);
-  const Limits all =
-      parse_limits("portrange 5-6\r\n  MaxRate '1.5M'  # for all\nMAXMEMORY 8M\nForwards no", "FILE");
+  const Limits all = parse_limits(
+      "portrange 5-6\r\n  MaxRate '1.5M'  # for all\nMAXMEMORY 8M\nForwards no\n"
+      "gatewayports clientspecified",
+      "FILE");
   ASSERT_TRUE(all.ports);
   EXPECT_EQ(all.ports->low, 5);
   EXPECT_EQ(all.ports->high, 6);
   EXPECT_EQ(all.rate_bps, 1'500'000u);
   EXPECT_EQ(all.memory_bytes, 8u << 20);
   EXPECT_FALSE(all.forwards);
+  EXPECT_EQ(none.gateway_ports, std::nullopt);
+  EXPECT_EQ(all.gateway_ports, GatewayPorts::kClientSpecified);
 }
 
 TEST(Limits, MistakesHaveTheirPlace) {
@@ -44,6 +48,7 @@ TEST(Limits, MistakesHaveTheirPlace) {
            {"MaxRate 5M 6M", "FILE line 1: MaxRate wants bits a second from 1k on, such as 500M"},
            {"MaxMemory 7M", "FILE line 1: MaxMemory wants bytes from 8M on, such as 64M"},
            {"Forwards maybe", "FILE line 1: Forwards wants yes or no"},
+           {"GatewayPorts maybe", "FILE line 1: GatewayPorts wants no, yes or clientspecified"},
            {"Forwards 'no", "FILE line 1: a quote is not closed"}})
     EXPECT_EQ(refusal(text), sentence);
 }
@@ -56,12 +61,13 @@ TEST(Limits, OnlyTighten) {
   EXPECT_EQ(options.ports.low, 100);
   EXPECT_EQ(options.max_rate_bps, std::nullopt);
   EXPECT_TRUE(options.policy.local_forwards && options.policy.remote_forwards);
-  apply_limits({PortRange{150, 300}, 5000, 128u << 20, true}, options);
+  apply_limits({PortRange{150, 300}, 5000, 128u << 20, true, {}}, options);
   EXPECT_EQ(options.ports.low, 150);
   EXPECT_EQ(options.ports.high, 200);
   EXPECT_EQ(options.memory_bytes, 64u << 20);
   EXPECT_EQ(options.max_rate_bps, 5000u);
-  apply_limits({PortRange{400, 500}, 9000, 8u << 20, false}, options);
+  apply_limits({PortRange{400, 500}, 9000, 8u << 20, false, GatewayPorts::kYes}, options);
+  EXPECT_EQ(options.policy.gateway_ports, GatewayPorts::kYes);
   EXPECT_EQ(options.ports.low, 400);
   EXPECT_EQ(options.ports.high, 500);
   EXPECT_EQ(options.memory_bytes, 8u << 20);
@@ -70,8 +76,8 @@ TEST(Limits, OnlyTighten) {
 }
 
 TEST(Limits, OfTwoFilesBothHold) {
-  const Limits one{PortRange{1, 100}, 10, std::nullopt, true};
-  const Limits two{PortRange{50, 200}, std::nullopt, 8u << 20, false};
+  const Limits one{PortRange{1, 100}, 10, std::nullopt, true, {}};
+  const Limits two{PortRange{50, 200}, std::nullopt, 8u << 20, false, {}};
   for (const Limits& both : {tighter(one, two), tighter(two, one)}) {
     EXPECT_EQ(both.ports->low, 50);
     EXPECT_EQ(both.ports->high, 100);
@@ -80,7 +86,11 @@ TEST(Limits, OfTwoFilesBothHold) {
     EXPECT_FALSE(both.forwards);
   }
   EXPECT_EQ(tighter({}, one).ports->high, 100);
-  EXPECT_THROW(tighter(one, {PortRange{200, 201}, {}, {}, true}), std::runtime_error);
+  const Limits yes{{}, {}, {}, true, GatewayPorts::kYes};
+  const Limits some{{}, {}, {}, true, GatewayPorts::kClientSpecified};
+  EXPECT_EQ(tighter(yes, {}).gateway_ports, GatewayPorts::kYes);
+  EXPECT_EQ(tighter(yes, some).gateway_ports, GatewayPorts::kClientSpecified);
+  EXPECT_THROW(tighter(one, {PortRange{200, 201}, {}, {}, true, {}}), std::runtime_error);
 }
 
 }  // namespace

@@ -66,7 +66,8 @@ TEST(ServerOptions, Forwards) {
   EXPECT_FALSE(options.policy.local_forwards || options.policy.remote_forwards);
   EXPECT_EQ(options.remote_forwards, 3U);
   const ServerOptions plain = parse({});
-  EXPECT_FALSE(plain.no_command || plain.no_plain || plain.policy.gateway_ports);
+  EXPECT_FALSE(plain.no_command || plain.no_plain);
+  EXPECT_EQ(plain.policy.gateway_ports, GatewayPorts::kNo);
   EXPECT_TRUE(plain.policy.local_forwards && plain.policy.remote_forwards);
   EXPECT_EQ(refusal({"--no-command", "--", "id"}), "read the options: --no-command and a command");
   EXPECT_TRUE(parse({"--protocol", "4", "--no-plain", "--", "id"}).no_plain);
