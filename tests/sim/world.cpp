@@ -60,6 +60,7 @@ Host::Host(World& world, Role role, const WorldSettings& settings, const Session
       role_(role),
       keys_(keys),
       mtu_limit_(settings.interface_mtu - Link::kIpOverhead),
+      channels_(settings.channels),
       session_(Time{}, session_config(role, settings)) {
   session_.add_stream_channel(Time{}, kSshChannel);
   for (ChannelId id = 0; id < settings.channels; ++id) {
@@ -231,7 +232,7 @@ void Host::release_if_done(StreamId id) {
 void Host::send_packets() {
   for (bool any = true; any;) {
     any = false;
-    for (ChannelId id = 0; id < kMaxDatagramChannels; ++id) {
+    for (ChannelId id = 0; id < channels_; ++id) {
       while (session_.channel(id) != nullptr && send_on(id)) any = true;
     }
     while (send_on(kSshChannel)) any = true;
@@ -245,19 +246,21 @@ bool Host::send_on(ChannelId id) {
   const bool datagram = id < kMaxDatagramChannels;
   if (session_.wants_mtu_limit(id)) session_.set_mtu_limit(world_.now(), id, mtu_limit_);
   const std::size_t room = datagram ? session_.packet_room(id) : kMaxRecordFrames;
-  std::vector<std::uint8_t> packet(room + kSealOverhead);
-  const auto out = session_.poll_packet(world_.now(), id, MutableBytes(packet).subspan(kHeaderSize, room));
+  if (polled_.size() < room) polled_.resize(room);
+  const auto out = session_.poll_packet(world_.now(), id, MutableBytes(polled_).first(room));
   if (!out) return false;
+  const Bytes clear = Bytes(polled_).first(out->size);
   if (!datagram) {
-    packet.erase(packet.begin(), packet.begin() + kHeaderSize);
-    packet.resize(out->size);
-    world_.carry_record(role_, id, *out, std::move(packet));
+    world_.carry_record(role_, id, *out, {clear.begin(), clear.end()});
     return true;
   }
-  packet.resize(out->size + kSealOverhead);
+  std::vector<std::uint8_t> packet(out->size + kSealOverhead);
+  std::copy(clear.begin(), clear.end(), packet.begin() + kHeaderSize);
   encode_header({out->flags, id, out->number}, packet);
   ends(id).sealer.seal(packet);
-  world_.carry_datagram(role_, id, role_ == Role::kClient ? address : out->path, std::move(packet));
+  const bool arrives =
+      world_.carry_datagram(role_, id, role_ == Role::kClient ? address : out->path, std::move(packet));
+  if (world_.on_datagram) world_.on_datagram(role_, clear, !arrives);
   return true;
 }
 
@@ -359,11 +362,30 @@ void run_together(const std::vector<World*>& worlds, Duration limit) {
   for (World* world : worlds) world->pass_time(Time(limit));
 }
 
+// False: what comes finds no way in.
+bool World::cross_nat(Role from, ChannelId channel, PathId& path) {
+  NatEntry& entry = nat_[channel];
+  const bool forgotten = now_ - entry.last_out > *settings_.nat_forgets;
+  if (from == Role::kServer) return !forgotten && path == entry.address;
+  if (forgotten) {
+    ++entry.address;
+    ++nat_changes_;
+  }
+  entry.last_out = now_;
+  path = entry.address;
+  return true;
+}
+
 // The server's datagrams reach only the address that the client has now.
-void World::carry_datagram(Role from, ChannelId channel, PathId path, std::vector<std::uint8_t> packet) {
+bool World::carry_datagram(Role from, ChannelId channel, PathId path, std::vector<std::uint8_t> packet) {
   Host& to = host(from == Role::kClient ? Role::kServer : Role::kClient);
-  if (from == Role::kServer && path != client.address) return;
-  for (const Link::Arrival& arrival : link(from, channel).carry(now_, packet.size())) {
+  if (settings_.nat_forgets) {
+    if (!cross_nat(from, channel, path)) return false;
+  } else if (from == Role::kServer && path != client.address) {
+    return false;
+  }
+  const auto arrivals = link(from, channel).carry(now_, packet.size());
+  for (const Link::Arrival& arrival : arrivals) {
     std::vector<std::uint8_t> copy = packet;
     if (arrival.corrupt) copy[copy.size() / 2] ^= 1;
     // A client knows its server by the path it probed.
@@ -372,6 +394,7 @@ void World::carry_datagram(Role from, ChannelId channel, PathId path, std::vecto
       to.receive_datagram(channel, source, std::move(copy));
     });
   }
+  return !arrivals.empty();
 }
 
 void World::carry_record(Role from, ChannelId channel, const OutgoingPacket& packet,

@@ -37,6 +37,9 @@ struct WorldSettings {
   std::shared_ptr<Link> shared_up;
   std::shared_ptr<Link> shared_down;
   Duration access_delay{};  // of this world alone, each way, before the link
+  // A NAT before the client that forgets a channel on which it has said nothing for so long: what comes is then lost,
+  // and the channel's next packet seems to come from elsewhere. Unset: none.
+  std::optional<Duration> nat_forgets;
 };
 
 class World;
@@ -115,7 +118,9 @@ class Host {
   Role role_;
   const SessionKeys& keys_;
   std::size_t mtu_limit_;  // UDP payload that the interface takes
+  ChannelId channels_;     // of datagrams
   Session session_;
+  std::vector<std::uint8_t> polled_;  // frames of a packet before it is sealed
   std::map<ChannelId, Ends> ends_;
   std::map<StreamId, Writing> writing_;
   std::map<StreamId, Reading> reading_;
@@ -140,6 +145,10 @@ class World {
   bool step();
   void pass_time(Time until) { now_ = std::max(now_, until); }
   Time now() const { return now_; }
+  // Called for each datagram sent, with what it holds in clear.
+  std::function<void(Role from, Bytes frames, bool lost)> on_datagram;
+  // How often the NAT gave a channel a new address.
+  std::uint64_t nat_changes() const { return nat_changes_; }
   double seconds_passed() const { return to_seconds(now_.time_since_epoch()); }
 
   // The payload that a direction carries at most, in bytes/s: rate x (1 - loss) x payload share of a
@@ -164,7 +173,8 @@ class World {
   void connect_tcp(ChannelId id);
   void end_tcp(ChannelId id);
 
-  void carry_datagram(Role from, ChannelId channel, PathId path, std::vector<std::uint8_t> packet);
+  // False: it is lost.
+  bool carry_datagram(Role from, ChannelId channel, PathId path, std::vector<std::uint8_t> packet);
   void carry_record(Role from, ChannelId channel, const OutgoingPacket& packet,
                     std::vector<std::uint8_t> frames);
 
@@ -178,10 +188,15 @@ class World {
   struct Pipe {
     Time free_at{};
   };
+  struct NatEntry {
+    PathId address = 1;
+    Time last_out{};
+  };
 
   Host& host(Role role) { return role == Role::kClient ? client : server; }
   void schedule(Time at, std::function<void()> action);
   Link& link(Role from, ChannelId channel);
+  bool cross_nat(Role from, ChannelId channel, PathId& path);
 
   WorldSettings settings_;
   SessionKeys keys_;
@@ -195,6 +210,8 @@ class World {
   std::map<ChannelId, Link> own_down_;
   std::map<std::pair<Role, ChannelId>, Pipe> pipes_;
   Time stalled_until_{};
+  std::map<ChannelId, NatEntry> nat_;
+  std::uint64_t nat_changes_ = 0;
 
  public:
   Host client;
