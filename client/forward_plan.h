@@ -11,6 +11,9 @@
 
 namespace mcdtp {
 
+// Of what there is to say, how much is said: LogLevel of ssh_config(5).
+enum class LogLevel { kQuiet, kFatal, kError, kInfo };
+
 // What one run forwards, and how.
 struct ForwardPlan {
   std::vector<Forward> forwards;    // -L, -R and -D, in ssh's order
@@ -18,7 +21,9 @@ struct ForwardPlan {
   bool gateway_ports = false;       // our ports without an address of their own are open to all hosts
   bool exit_on_failure = false;     // a port that cannot be had ends the run
   UnixSocketRules unix_sockets;     // of those that we listen on
-  int family = 0;                   // AF_INET, AF_INET6 or AF_UNSPEC, of all ports here
+  bool beside_command = false;      // the session has a channel of its own, in ssh's count
+  LogLevel log_level = LogLevel::kInfo;
+  int family = 0;  // AF_INET, AF_INET6 or AF_UNSPEC, of all ports here
 
   bool forwards_anything() const { return !forwards.empty() || stdio; }
   // How many ports of the far side.

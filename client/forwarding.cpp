@@ -6,6 +6,8 @@
 namespace mcdtp {
 namespace {
 
+const std::string kListener = "channel_setup_fwd_listener_tcpip: ";
+
 std::string listen_address(const ListenEnd& end, bool gateway_ports) {
   if (!end.bind) return gateway_ports ? "" : "localhost";
   return *end.bind == "*" ? "" : *end.bind;
@@ -39,13 +41,18 @@ void Forwarding::start() {
     if (listen(forward)) ++got;
   }
   const bool fatal = plan_.exit_on_failure && got < wanted;
-  if (fatal || (wanted > 0 && got == 0)) callbacks_.say("Could not request local forwarding.");
+  if (fatal || (wanted > 0 && got == 0))
+    say(fatal ? LogLevel::kFatal : LogLevel::kError, "Could not request local forwarding.");
   if (fatal) return callbacks_.on_failure();
   for (const Forward& forward : plan_.forwards) {
     if (const auto target = listen_target(forward)) ask(forward, *target);
   }
   driver_.kick();
   ready_if_all_answered();
+}
+
+void Forwarding::say(LogLevel level, const std::string& line) {
+  if (level <= plan_.log_level) callbacks_.say(line);
 }
 
 // ---- ports here ----
@@ -56,14 +63,19 @@ bool Forwarding::listen(const Forward& forward) {
   Listening listening;
   if (end.path.empty()) {
     const std::string address = listen_address(end, plan_.gateway_ports);
-    listening = listen_tcp(listen_addresses(address, end.port, plan_.family, ListenNames::kAsk));
+    const auto addresses = listen_addresses(address, end.port, plan_.family, ListenNames::kAsk);
+    if (addresses.empty()) {
+      say(LogLevel::kError, kListener + "getaddrinfo(" + address + "): Name or service not known");
+      return false;
+    }
+    listening = listen_tcp(addresses);
   } else {
     listening = listen_unix(end.path, plan_.unix_sockets);
   }
-  if (!listening.failure.empty()) callbacks_.say(listening.failure);
+  if (!listening.failure.empty()) say(LogLevel::kError, listening.failure);
   if (listening.sockets.empty()) {
     if (end.path.empty())
-      callbacks_.say("channel_setup_fwd_listener_tcpip: cannot listen to port: " + std::to_string(end.port));
+      say(LogLevel::kError, kListener + "cannot listen to port: " + std::to_string(end.port));
     return false;
   }
   for (OwnedFd& socket : listening.sockets) {
@@ -77,14 +89,20 @@ bool Forwarding::listen(const Forward& forward) {
 void Forwarding::accept(const Forward& forward, std::shared_ptr<Descriptor> socket) {
   if (forward.kind == Forward::Kind::kDynamic) return open_door(std::move(socket));
   Forwarder::Hooks hooks;
-  hooks.on_failed = [this, channel = ++channels_](const Dialer::Outcome& outcome) {
+  hooks.on_failed = [this, channel = next_channel()](const Dialer::Outcome& outcome) {
     return say_open_failed(outcome, channel);
   };
   forwarder_.carry(std::move(socket), connect_target(forward.connect), {}, std::move(hooks));
 }
 
+// As ssh counts: listeners and the session come first. Where one of many has ended before others ssh takes its number
+// again, and we do not.
+std::uint64_t Forwarding::next_channel() const {
+  return listeners_.size() + (plan_.beside_command ? 1 : 0) + forwarder_.count() + doors_.size();
+}
+
 bool Forwarding::say_open_failed(const Dialer::Outcome& outcome, std::uint64_t channel) {
-  callbacks_.say("channel " + std::to_string(channel) + ": " + open_failure(outcome));
+  say(LogLevel::kInfo, "channel " + std::to_string(channel) + ": " + open_failure(outcome));
   return false;
 }
 
@@ -111,7 +129,8 @@ void Forwarding::admit(SocksDoor::Guest guest) {
   }
   Forwarder::Hooks hooks;
   hooks.on_reached = [socket, request] { write_socks(*socket, request->reply(SocksReply::kConnected)); };
-  hooks.on_failed = [this, socket, request, channel = ++channels_](const Dialer::Outcome& outcome) {
+  // One of the doors is its own.
+  hooks.on_failed = [this, socket, request, channel = next_channel() - 1](const Dialer::Outcome& outcome) {
     write_socks(*socket, request->reply(socks_failure(outcome.reason)));
     return say_open_failed(outcome, channel);
   };
@@ -155,12 +174,14 @@ void Forwarding::on_bound(const Remote& remote, std::uint16_t port) {
   const std::string name = dynamic           ? "socks:0"
                            : to.path.empty() ? to.host + ":" + std::to_string(to.port)
                                              : to.path;
-  callbacks_.say("Allocated port " + std::to_string(port) + " for remote forward to " + name);
+  say(LogLevel::kInfo, "Allocated port " + std::to_string(port) + " for remote forward to " + name);
 }
 
 void Forwarding::on_remote_failure(StreamId stream, Remote& remote) {
-  callbacks_.say((plan_.exit_on_failure ? "Error" : "Warning") +
-                 std::string(": remote port forwarding failed for ") + name_of(remote.forward.listen));
+  const bool fatal = plan_.exit_on_failure;
+  say(fatal ? LogLevel::kFatal : LogLevel::kInfo, (fatal ? "Error" : "Warning") +
+                                                      std::string(": remote port forwarding failed for ") +
+                                                      name_of(remote.forward.listen));
   driver_.streams().release(stream);
   driver_.kick();
   if (plan_.exit_on_failure) {
@@ -204,9 +225,9 @@ void Forwarding::connect(StreamId stream, const ForwardEnd& to) {
 
 bool Forwarding::say_connect_failed(const ForwardEnd& to, const Dialer::Outcome& outcome) {
   const std::string name = to.path.empty() ? to.host + " port " + std::to_string(to.port) : to.path;
-  callbacks_.say(outcome.reason == ResetReason::kUnknownName
-                     ? "connect_to " + to.host + ": unknown host (" + outcome.error + ")"
-                     : "connect_to " + name + ": failed.");
+  say(LogLevel::kError, outcome.reason == ResetReason::kUnknownName
+                            ? "connect_to " + to.host + ": unknown host (" + outcome.error + ")"
+                            : "connect_to " + name + ": failed.");
   return false;
 }
 

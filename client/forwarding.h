@@ -24,7 +24,7 @@ class Forwarding {
     std::function<void()> on_failure;
     // The last connection under way has ended.
     std::function<void()> on_idle;
-    // One line for the user.
+    // One line for the user, who wants to hear lines of that level.
     std::function<void(const std::string&)> say;
   };
 
@@ -45,6 +45,8 @@ class Forwarding {
     bool answered = false;  // the server listens, or will not
   };
 
+  // Each line has the level that it has in ssh.
+  void say(LogLevel level, const std::string& line);
   bool listen(const Forward& forward);
   void accept(const Forward& forward, std::shared_ptr<Descriptor> socket);
   void ask(const Forward& forward, const Target& target);
@@ -59,6 +61,7 @@ class Forwarding {
   void open_door(std::shared_ptr<Descriptor> socket);
   void admit(SocksDoor::Guest guest);
   void on_socks_news(StreamId stream, SocksRequest& request);
+  std::uint64_t next_channel() const;
   bool say_open_failed(const Dialer::Outcome& outcome, std::uint64_t channel);
   void ready_if_all_answered();
 
@@ -70,7 +73,6 @@ class Forwarding {
   std::map<StreamId, Remote> remotes_;
   std::list<std::unique_ptr<SocksDoor>> doors_;     // of -D: they have not said where to yet
   std::map<StreamId, SocksRequest> socks_streams_;  // of -R without a target: the same
-  std::uint64_t channels_ = 0;  // connections taken here so far: their numbers in what is said
   bool failed_ = false;
   bool ready_ = false;
   std::shared_ptr<char> alive_ = std::make_shared<char>();

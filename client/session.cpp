@@ -98,9 +98,7 @@ ClientSession::ClientSession(const Options& options, const ForwardPlan& plan, Lo
                [this](ChannelId id) { on_link_end(id); }}),
       forwarding_(driver_, plan,
                   {std::move(on_ready), [this] { end(kFailed); }, [this] { end_if_done(); },
-                   [this](const std::string& line) {
-                     if (!options_.quiet) write_stderr_all(line + "\n");
-                   }}) {
+                   [](const std::string& line) { write_stderr_all(line + "\n"); }}) {
   const Greeting& greeting = *login.finder.greeting();
   const auto addresses = login.addresses->candidates({greeting.address, login.peer_address});
   for (const Endpoint& address : addresses) tell("trying UDP and TCP at " + address.address_text());
@@ -257,9 +255,10 @@ void ClientSession::on_output_end(WritePump::End end) {
 
 void ClientSession::on_stdio_failure() {
   const ResetReason reason = driver_.streams().reset_reason(stdio_);
-  if (reason != ResetReason::kGivenUp && !options_.quiet) {
-    write_stderr_all("channel 0: " + open_failure({nullptr, reason, sentence_of(reason)}) + "\n");
-    write_stderr_all("stdio forwarding failed\n");
+  if (reason != ResetReason::kGivenUp) {
+    if (plan_.log_level >= LogLevel::kInfo)
+      write_stderr_all("channel 0: " + open_failure({nullptr, reason, sentence_of(reason)}) + "\n");
+    if (plan_.log_level >= LogLevel::kFatal) write_stderr_all("stdio forwarding failed\n");
   }
   this->end(kFailed);
 }

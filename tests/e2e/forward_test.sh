@@ -129,14 +129,26 @@ as_ssh -R "$dir/far.sock:h:1" far 'echo ran'
 err_has "^Warning: remote port forwarding failed for listen path $dir/far.sock"
 as_ssh -oExitOnForwardFailure=yes -R "$dir/far.sock:h:1" far 'sleep 0.5'
 err_has "^Error: remote port forwarding failed for listen path"
+as_ssh -L "$no_host:$near:h:1" far 'echo ran'
 as_ssh -oClearAllForwardings=yes -L "127.0.0.1:$echo_port:h:1" -R "$dir/far.sock:h:1" far 'echo ran'
 err_is ""
 as_ssh -L bad far 'echo ran'
 as_ssh -W bad far
 
-step "refused, and a name that does not resolve"
+step "what is said at each LogLevel, as ssh says it"
 dead=$(free_port)
 near=$(free_port)
+far=$(free_port)
+connect_to() { echo "python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", $1)).recv(1)' 2>/dev/null"; }
+for level in INFO ERROR FATAL QUIET; do
+  as_ssh -oLogLevel=$level -L "127.0.0.1:$echo_port:h:1" -R "$dir/far.sock:h:1" -L "127.0.0.1:$near:127.0.0.1:$dead" \
+    -D "127.0.0.1:$(free_port)" -R "127.0.0.1:$far:127.0.0.1:$dead" far "$(connect_to "$near"; connect_to "$far") ; sleep 0.2"
+  as_ssh -oLogLevel=$level -oExitOnForwardFailure=yes -L "127.0.0.1:$echo_port:h:1" far true
+  as_ssh -oLogLevel=$level -oExitOnForwardFailure=yes -R "$dir/far.sock:h:1" far 'sleep 0.5'
+  as_ssh -oLogLevel=$level -W "127.0.0.1:$dead" far
+done
+
+step "refused, and a name that does not resolve"
 start_run -N -L "$near:127.0.0.1:$dead" far
 until_true listens "$near"
 is_closed "the end of a connection that is refused" "$(peer watch 127.0.0.1 "$near")"
@@ -185,11 +197,12 @@ rm -f "$dir/on"
 service slow "$dir/on"
 start_run -L "$near:127.0.0.1:$port" far "until [ -e $dir/sent ]; do sleep 0.05; done"
 until_true listens "$near"
-head -c 70000 "$dir/bytes" | peer send 127.0.0.1 "$near" >"$dir/got"
+head -c 125000 "$dir/bytes" | peer send 127.0.0.1 "$near" >"$dir/got"
 touch "$dir/sent"
 wait "$run" || fail "the status"
+[ -n "$(far_processes)" ] || fail "the server has ended, too"
 touch "$dir/on"
-until_true grep -q "^read: 70000$" "$dir/service.err"
+until_true grep -q "^read: 125000$" "$dir/service.err"
 nothing_left
 
 step "-W is the connection itself, and what ssh says of one that cannot be"
