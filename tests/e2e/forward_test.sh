@@ -164,6 +164,20 @@ is_closed "the end of a connection that is refused here" "$(peer watch 127.0.0.1
 until_true grep -q "^connect_to 127.0.0.1 port $dead: failed.$" "$dir/err"
 end_run
 
+step "a service that goes away and returns"
+service echo unix "$dir/coming.sock"
+coming=${services[-1]}
+near=$(free_port)
+start_run -N -L "$near:$dir/coming.sock" far
+until_true listens "$near"
+same "at first" word "$(echo -n word | peer send 127.0.0.1 "$near")"
+kill "$coming" && wait "$coming" 2>/dev/null
+rm "$dir/coming.sock"
+is_closed "the end of a connection meanwhile" "$(peer watch 127.0.0.1 "$near")"
+service echo unix "$dir/coming.sock"
+same "afterwards" word "$(echo -n word | peer send 127.0.0.1 "$near")"
+end_run
+
 step "a reset is carried as a reset, and an end as an end"
 service reset
 near=$(free_port)
