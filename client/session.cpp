@@ -103,6 +103,8 @@ ClientSession::ClientSession(const Options& options, const ForwardPlan& plan, Lo
   const auto addresses = login.addresses->candidates({greeting.address, login.peer_address});
   for (const Endpoint& address : addresses) tell("trying UDP and TCP at " + address.address_text());
   if (addresses.empty()) tell("the server does not know its address: no UDP");
+  // First: the command, which runs already, may have ended, and its end be among the early bytes.
+  start_forwarding();
   driver_.add_ssh(std::make_shared<Descriptor>(io_, login.ssh->take_stdout()),
                   std::make_shared<Descriptor>(io_, login.ssh->take_stdin()), login.finder.rest());
   add_channels(greeting, addresses);
@@ -110,7 +112,6 @@ ClientSession::ClientSession(const Options& options, const ForwardPlan& plan, Lo
   connector_ = std::make_unique<TcpConnector>(
       driver_, greeting.tcp_port ? with_port(addresses, tcp_port) : std::vector<Endpoint>{});
   connector_->start();
-  start_forwarding();
   start_pumps();
   await_signals();
   log_.start(now(), options_.host);
