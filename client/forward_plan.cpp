@@ -23,9 +23,10 @@ UnixSocketRules unix_socket_rules(const SshConfig& config) {
   return rules;
 }
 
+// `ssh -G` calls QUIET by its other name.
 LogLevel log_level(const Options& options, const std::optional<SshConfig>& config) {
   const std::string name = config ? config->text("loglevel") : options.quiet ? "QUIET" : "";
-  if (name == "QUIET") return LogLevel::kQuiet;
+  if (name == "QUIET" || name == "SILENT") return LogLevel::kQuiet;
   if (name == "FATAL") return LogLevel::kFatal;
   return name == "ERROR" ? LogLevel::kError : LogLevel::kInfo;
 }

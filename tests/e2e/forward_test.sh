@@ -140,13 +140,16 @@ dead=$(free_port)
 near=$(free_port)
 far=$(free_port)
 connect_to() { echo "python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", $1)).recv(1)' 2>/dev/null"; }
-for level in INFO ERROR FATAL QUIET; do
-  as_ssh -oLogLevel=$level -L "127.0.0.1:$echo_port:h:1" -R "$dir/far.sock:h:1" -L "127.0.0.1:$near:127.0.0.1:$dead" \
+all_fail() { # LEVEL
+  as_ssh -oLogLevel=$1 -L "127.0.0.1:$echo_port:h:1" -R "$dir/far.sock:h:1" -L "127.0.0.1:$near:127.0.0.1:$dead" \
     -D "127.0.0.1:$(free_port)" -R "127.0.0.1:$far:127.0.0.1:$dead" far "$(connect_to "$near"; connect_to "$far") ; sleep 0.2"
-  as_ssh -oLogLevel=$level -oExitOnForwardFailure=yes -L "127.0.0.1:$echo_port:h:1" far true
-  as_ssh -oLogLevel=$level -oExitOnForwardFailure=yes -R "$dir/far.sock:h:1" far 'sleep 0.5'
-  as_ssh -oLogLevel=$level -W "127.0.0.1:$dead" far
-done
+}
+all_fail INFO
+all_fail ERROR
+as_ssh -oLogLevel=ERROR -W "127.0.0.1:$dead" far
+as_ssh -oLogLevel=FATAL -oExitOnForwardFailure=yes -L "127.0.0.1:$echo_port:h:1" far true
+as_ssh -oLogLevel=FATAL -oExitOnForwardFailure=yes -R "$dir/far.sock:h:1" far 'sleep 0.5'
+as_ssh -q -W "127.0.0.1:$dead" far
 
 step "refused, and a name that does not resolve"
 start_run -N -L "$near:127.0.0.1:$dead" far
