@@ -123,6 +123,9 @@ err_has "^bind \[127.0.0.1\]:$echo_port: Address already in use"
 err_has "^channel_setup_fwd_listener_tcpip: cannot listen to port: $echo_port"
 err_has "^Could not request local forwarding.$"
 as_ssh -oExitOnForwardFailure=yes -L "127.0.0.1:$echo_port:h:1" far 'echo ran'
+for _ in {1..10}; do # however soon the command ends
+  status 255 shim -oExitOnForwardFailure=yes -L "127.0.0.1:$echo_port:h:1" far true </dev/null
+done
 as_ssh -4 -R "$echo_port:h:1" far 'echo ran'
 as_ssh -L "$dir/near.sock:h:1" far 'echo ran'
 as_ssh -R "$dir/far.sock:h:1" far 'echo ran'
