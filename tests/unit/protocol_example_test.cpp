@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -29,7 +28,7 @@ using Lines = std::vector<std::string>;
 constexpr std::string_view kMark = ".\\\" example ";
 
 Lines page_lines() {
-  std::ifstream page(std::filesystem::path(__FILE__).parent_path() / "../../man/mcdtp-protocol.7");
+  std::ifstream page(MCDTP_PROTOCOL_PAGE);
   Lines lines;
   for (std::string line; std::getline(page, line);) lines.push_back(line);
   return lines;
