@@ -102,6 +102,7 @@ class Server {
   std::unique_ptr<ReadPump> stderr_;
   std::unique_ptr<WritePump> stdin_;
   std::size_t ports_asked_for_ = 0;
+  bool client_gone_ = false;
   bool exit_sent_ = false;  // or there is nobody to be told
   int status_ = 0;
 };
@@ -204,7 +205,7 @@ void Server::reap() {
 }
 
 void Server::on_stream_news(const StreamNews& news) {
-  if (forwarding_->on_news(news)) return;
+  if (client_gone_ || forwarding_->on_news(news)) return;
   if (stdin_ && news.stream == kStdio && news.kind == StreamNews::Kind::kReadable) stdin_->on_readable();
   ReadPump* pump = news.stream == kStdio ? stdout_.get() : news.stream == kStderr ? stderr_.get() : nullptr;
   if (pump != nullptr && news.kind == StreamNews::Kind::kWritable) pump->on_writable();
@@ -219,6 +220,7 @@ void Server::on_event(const SessionEvent& event) {
 
 // What it had sent to the end of a forwarded connection still gets there.
 void Server::on_client_gone() {
+  client_gone_ = true;
   if (command_) command_->hang_up();
   exit_sent_ = true;
   stdin_.reset();
