@@ -78,6 +78,7 @@ class Pair {
       case 11: return arrive(own, peer, detail, false);
       case 12: return arrive(own, peer, detail, true);
       case 13: return reached(own, peer, id);
+      case 14: return own.streams.break_off(id);
       default: return lose(own, detail);
     }
   }
