@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -38,26 +39,36 @@ void pass_on_rest(int from) {
   }
 }
 
-int status_of(pid_t child) {
+// Its exit status once it has ended.
+std::optional<int> status_of(pid_t child) {
   int raw = 0;
-  while (waitpid(child, &raw, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(raw) ? WEXITSTATUS(raw) : kKilled;
+  const pid_t got = waitpid(child, &raw, WNOHANG);
+  if (got == 0 || (got < 0 && errno == EINTR)) return std::nullopt;
+  return got == child && WIFEXITED(raw) ? WEXITSTATUS(raw) : kKilled;
 }
 
-// The life of the process that was called.
-[[noreturn]] void wait_in_front(pid_t child, int words, int go) {
-  const int end = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
-  std::array<pollfd, 3> wanted = {pollfd{words, POLLIN, 0}, pollfd{go, POLLIN, 0}, pollfd{end, POLLIN, 0}};
+sigset_t child_signal() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGCHLD);
+  return set;
+}
+
+// The life of the process that was called. REQUIRES: SIGCHLD is blocked, and `ends` takes it.
+[[noreturn]] void wait_in_front(pid_t child, int words, int go, int ends) {
+  std::array<pollfd, 3> wanted = {pollfd{words, POLLIN, 0}, pollfd{go, POLLIN, 0}, pollfd{ends, POLLIN, 0}};
   for (;;) {
     if (poll(wanted.data(), wanted.size(), -1) < 0) continue;
     if (wanted[0].revents != 0 && !pass_on(words)) wanted[0].fd = -1;
     char byte = 0;
     const bool may_end = wanted[1].revents != 0 && read(go, &byte, 1) == 1;
     if (wanted[1].revents != 0 && !may_end) wanted[1].fd = -1;
-    if (!may_end && wanted[2].revents == 0) continue;
+    signalfd_siginfo told{};
+    if (wanted[2].revents != 0 && read(ends, &told, sizeof told) < 0 && errno != EINTR) wanted[2].fd = -1;
+    const auto status = may_end ? 0 : status_of(child);
+    if (!status) continue;
     pass_on_rest(words);
-    _exit(may_end ? 0 : status_of(child));
+    _exit(*status);
   }
 }
 
@@ -74,13 +85,20 @@ Background::Background() {
   const Pipe words = make_pipe();
   const Pipe go = make_pipe();
   const pid_t parent = getpid();
-  const pid_t child = fork();
+  keep_exit_statuses();
+  const sigset_t child_ends = child_signal();
+  sigset_t mask_before;
+  pthread_sigmask(SIG_BLOCK, &child_ends, &mask_before);
+  const int ends = signalfd(-1, &child_ends, SFD_CLOEXEC);
+  const pid_t child = ends < 0 ? -1 : fork();
   if (child < 0) throw std::runtime_error(std::string("start a process: ") + std::strerror(errno));
   if (child > 0) {
     close(words.write_end);
     close(go.write_end);
-    wait_in_front(child, words.read_end, go.read_end);
+    wait_in_front(child, words.read_end, go.read_end, ends);
   }
+  close(ends);
+  pthread_sigmask(SIG_SETMASK, &mask_before, nullptr);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(kKilled);
   close(words.read_end);

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -23,13 +24,6 @@ constexpr int kSignalDeath = 255;
   throw std::runtime_error(attempt + ": " + std::strerror(error));
 }
 
-// Children are reaped by the kernel where SIGCHLD is ignored, as some callers leave it, and their status is
-// lost.
-void keep_exit_statuses() {
-  struct sigaction action {};
-  if (sigaction(SIGCHLD, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) signal(SIGCHLD, SIG_DFL);
-}
-
 // Runs in the child.
 [[noreturn]] void run(const std::function<int()>& body, int stdin_fd, int stdout_fd, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -40,6 +34,11 @@ void keep_exit_statuses() {
 }
 
 }  // namespace
+
+void keep_exit_statuses() {
+  struct sigaction action {};
+  if (sigaction(SIGCHLD, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) signal(SIGCHLD, SIG_DFL);
+}
 
 void restore_signals() {
   sigset_t none;
@@ -83,17 +82,20 @@ ChildProcess::ChildProcess(const std::function<int()>& body) {
 
 ChildProcess::~ChildProcess() {
   constexpr int kPatienceMilliseconds = 2000;
-  constexpr int kStepMilliseconds = 10;
+  constexpr int kLongestStep = 10;
   close_pipes();
   if (reap(WNOHANG)) return;
   kill(pid_, SIGTERM);
-  for (int waited = 0; waited < kPatienceMilliseconds; waited += kStepMilliseconds) {
+  for (int waited = 0, step = 1; waited < kPatienceMilliseconds; waited += step) {
     if (reap(WNOHANG)) return;
-    poll(nullptr, 0, kStepMilliseconds);
+    poll(nullptr, 0, step);
+    step = std::min(step + 1, kLongestStep);
   }
   kill(pid_, SIGKILL);
   reap(0);
 }
+
+void ChildProcess::close_stdin() { close(take_stdin()); }
 
 void ChildProcess::close_pipes() {
   for (auto* fd : {&stdin_fd_, &stdout_fd_}) {

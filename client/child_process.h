@@ -34,6 +34,8 @@ class ChildProcess {
   int take_stdin() { return std::exchange(stdin_fd_, std::nullopt).value(); }
   int take_stdout() { return std::exchange(stdout_fd_, std::nullopt).value(); }
 
+  // Its end of file, and no end of ours. REQUIRES: take_stdin() was not called.
+  void close_stdin();
   // Closes both pipes: the child's end of file.
   void close_pipes();
   // Waits for its end. Returns its exit status, 255 when a signal ended it. May be called again.
@@ -49,6 +51,10 @@ class ChildProcess {
   pid_t pid_;
   std::optional<int> status_;
 };
+
+// Children are reaped by the kernel where SIGCHLD is ignored, as some callers leave it, and their status is lost: not
+// from here on.
+void keep_exit_statuses();
 
 // Signals as at login: none blocked, SIGPIPE and SIGUSR1 not ignored. Both outlive exec. Async-signal-safe.
 void restore_signals();

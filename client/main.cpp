@@ -9,6 +9,7 @@
 
 #include "client/background.h"
 #include "client/bootstrap.h"
+#include "client/end_signals.h"
 #include "client/forced_memory.h"
 #include "client/git_hosts.h"
 #include "client/options.h"
@@ -86,7 +87,7 @@ std::optional<std::string> reason_to_leave(const mcdtp::Options& options, const 
   return std::nullopt;
 }
 
-int log_in_and_run(mcdtp::Options options, mcdtp::TransferLog& log) {
+int log_in_and_run(mcdtp::Options options, mcdtp::TransferLog& log, const std::vector<int>& end_signals) {
   const mcdtp::Libssh2Choice choice = choose_backend(options);
   if (!choice.has_ssh) say("there is no ssh here: its configuration was not read");
   if (choice.config) apply_configuration(options, *choice.config);
@@ -110,19 +111,20 @@ int log_in_and_run(mcdtp::Options options, mcdtp::TransferLog& log) {
   switch (login->result) {
     case GreetingFinder::Result::kGreeting:
       if (memory) memory->forget();
-      return mcdtp::run_session(options, *plan, *login, log, go_to_background);
+      return mcdtp::run_session(options, *plan, *login, log, end_signals, go_to_background);
     case GreetingFinder::Result::kPlain:
       // An older server, which knows of no forwards: it has begun the command, and HUPs it.
       if (request.needs_server) return without_greeting(options, *login, memory, background.get());
       if (!options.quiet) say("no mcdtp-server on " + options.host + ": going on over plain ssh");
       go_to_background();
-      return mcdtp::run_plain_session(*login, !options.no_stdin);
+      return mcdtp::run_plain_session(*login, !options.no_stdin, end_signals);
     default: return without_greeting(options, *login, memory, background.get());
   }
 }
 
 int run(int argc, char** argv) {
   mcdtp::open_missing_stdio();
+  const std::vector<int> end_signals = mcdtp::find_end_signals();
   std::signal(SIGPIPE, SIG_IGN);
   // A log that may not grow is a log less, no end.
   std::signal(SIGXFSZ, SIG_IGN);
@@ -137,7 +139,7 @@ int run(int argc, char** argv) {
   }
   if (mcdtp::is_below_our_ssh()) become_ssh(options, "an ssh that mcdtp-shim has started calls it");
   mcdtp::TransferLog log(options.log_path, options.full_log_path);
-  return log_in_and_run(options, log);
+  return log_in_and_run(options, log, end_signals);
 }
 
 }  // namespace

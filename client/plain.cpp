@@ -93,7 +93,7 @@ std::vector<std::uint8_t> first_bytes(const Login& login) {
 // stdout, or our reader ours, and stdin still goes on.
 class PlainSession {
  public:
-  explicit PlainSession(Login& login);
+  PlainSession(Login& login, const std::vector<int>& end_signals);
   int run(bool read_stdin);
 
  private:
@@ -103,7 +103,7 @@ class PlainSession {
   ChildProcess& ssh_;
   asio::io_context io_;
   // Whatever ends us, the flags of 0 and 1 are put back.
-  asio::signal_set end_signals_{io_, SIGTERM, SIGHUP, SIGINT};
+  asio::signal_set end_signals_{io_};
   asio::signal_set children_{io_, SIGCHLD};
   std::shared_ptr<Descriptor> to_ssh_;
   Copier up_;
@@ -111,12 +111,13 @@ class PlainSession {
   bool interrupted_ = false;
 };
 
-PlainSession::PlainSession(Login& login)
+PlainSession::PlainSession(Login& login, const std::vector<int>& end_signals)
     : ssh_(*login.ssh),
       to_ssh_(std::make_shared<Descriptor>(io_, ssh_.take_stdin())),
       up_(Descriptor::borrow(io_, STDIN_FILENO), to_ssh_, {}, [] {}),
       down_(std::make_shared<Descriptor>(io_, ssh_.take_stdout()), Descriptor::borrow(io_, STDOUT_FILENO),
             first_bytes(login), [this] { end_if_done(); }) {
+  for (const int number : end_signals) end_signals_.add(number);
   // A caller may have blocked it.
   sigset_t child;
   sigemptyset(&child);
@@ -154,6 +155,8 @@ int PlainSession::run(bool read_stdin) {
 
 }  // namespace
 
-int run_plain_session(Login& login, bool read_stdin) { return PlainSession(login).run(read_stdin); }
+int run_plain_session(Login& login, bool read_stdin, const std::vector<int>& end_signals) {
+  return PlainSession(login, end_signals).run(read_stdin);
+}
 
 }  // namespace mcdtp

@@ -41,7 +41,7 @@ std::vector<Endpoint> with_port(const std::vector<Endpoint>& addresses, std::uin
 class ClientSession {
  public:
   ClientSession(const Options& options, const ForwardPlan& plan, Login& login, TransferLog& log,
-                std::function<void()> on_ready);
+                const std::vector<int>& end_signals, std::function<void()> on_ready);
   int run();
 
  private:
@@ -49,7 +49,7 @@ class ClientSession {
   void add_channels(const Greeting& greeting, const std::vector<Endpoint>& addresses);
   void start_forwarding();
   void start_pumps();
-  void await_signals();
+  void await_signals(const std::vector<int>& end_signals);
   void log_soon();
   void on_event(const SessionEvent& event);
   void on_proved(ChannelId id);
@@ -69,7 +69,7 @@ class ClientSession {
   TransferLog& log_;
   asio::io_context io_;
   asio::steady_timer log_timer_{io_};
-  asio::signal_set signals_{io_, SIGTERM, SIGHUP, SIGINT};
+  asio::signal_set signals_{io_};
   SessionKeys keys_;
   Driver driver_;
   std::unique_ptr<TcpConnector> connector_;
@@ -87,7 +87,7 @@ class ClientSession {
 };
 
 ClientSession::ClientSession(const Options& options, const ForwardPlan& plan, Login& login, TransferLog& log,
-                             std::function<void()> on_ready)
+                             const std::vector<int>& end_signals, std::function<void()> on_ready)
     : options_(options),
       plan_(plan),
       log_(log),
@@ -113,7 +113,7 @@ ClientSession::ClientSession(const Options& options, const ForwardPlan& plan, Lo
       driver_, greeting.tcp_port ? with_port(addresses, tcp_port) : std::vector<Endpoint>{});
   connector_->start();
   start_pumps();
-  await_signals();
+  await_signals(end_signals);
   log_.start(now(), options_.host);
   if (log_.wants_samples()) log_soon();
 }
@@ -172,7 +172,8 @@ void ClientSession::start_pumps() {
 }
 
 // Silently, and with ssh's status: the SSH channel goes down with us, and that ends the far side.
-void ClientSession::await_signals() {
+void ClientSession::await_signals(const std::vector<int>& end_signals) {
+  for (const int number : end_signals) signals_.add(number);
   signals_.async_wait([this](std::error_code error, int signal) {
     if (!error) end(options_.no_command && signal == SIGTERM ? 0 : kFailed);
   });
@@ -316,8 +317,8 @@ void ClientSession::tell(const std::string& line) const {
 }  // namespace
 
 int run_session(const Options& options, const ForwardPlan& plan, Login& login, TransferLog& log,
-                std::function<void()> on_ready) {
-  return ClientSession(options, plan, login, log, std::move(on_ready)).run();
+                const std::vector<int>& end_signals, std::function<void()> on_ready) {
+  return ClientSession(options, plan, login, log, end_signals, std::move(on_ready)).run();
 }
 
 }  // namespace mcdtp

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <vector>
 
 #include "client/bootstrap.h"
 #include "client/forward_plan.h"
@@ -11,8 +12,8 @@ namespace mcdtp {
 // Runs the session that a greeting has opened: stdin up, stdout and stderr down, and forwarded ports, until the
 // command's status is in and all its output is written. Returns the exit status: the command's, or 255 with one sentence on stderr.
 // REQUIRES: login.finder.greeting().
-// `on_ready`: called once, when all ports that are to be forwarded stand, or were said not to.
+// `end_signals`: those that end it. `on_ready`: called once, when all ports that are to be forwarded stand, or were said not to.
 int run_session(const Options& options, const ForwardPlan& plan, Login& login, TransferLog& log,
-                std::function<void()> on_ready);
+                const std::vector<int>& end_signals, std::function<void()> on_ready);
 
 }  // namespace mcdtp

@@ -51,10 +51,21 @@ bool is_script(const std::string& path) {
          start[1] == '!';
 }
 
-// A script that was started as ssh and led here would lead here again.
+std::size_t times_started_above(const std::string& path) {
+  const std::string all = ":" + started_above() + ":";
+  const std::string one = ":" + path + ":";
+  std::size_t times = 0;
+  for (std::size_t at = all.find(one); at != all.npos; at = all.find(one, at + one.size() - 1)) ++times;
+  return times;
+}
+
+// A script that was started as ssh and led here would lead here again. Another program may be an ssh that calls ssh for
+// a jump host; but no way leads over so many of them.
 bool leads_to_us(const std::string& path) {
-  return is_this_program(path) ||
-         ((":" + started_above() + ":").find(":" + path + ":") != std::string::npos && is_script(path));
+  constexpr std::size_t kMostJumps = 10;
+  if (is_this_program(path)) return true;
+  const std::size_t times = times_started_above(path);
+  return times > kMostJumps || (times > 0 && is_script(path));
 }
 
 std::vector<std::string> environment_for(const std::string& program) {

@@ -74,6 +74,16 @@ same "log-ins at once" 1 "$(before=$(grep -c 'Accepted publickey' "$dir/sshd/ssh
   PATH="$dir/script:$dir/script too:$PATH" timeout 60 ssh far true </dev/null 2>/dev/null
   echo $(($(grep -c 'Accepted publickey' "$dir/sshd/sshd.log") - before)))"
 
+step "a compiled program called ssh that goes on to it is found out"
+mkdir "$dir/compiled" && cp "$MCDTP_BIN/leads-to" "$dir/compiled/ssh"
+export LEADS_TO=$SHIM
+status 3 env PATH="$dir/compiled:$PATH" timeout 60 ssh -F "$e2e_config" far 'echo out; exit 3' </dev/null
+out_is out && err_is ""
+same "-V" "$(/usr/bin/ssh -V 2>&1)" "$(PATH="$dir/compiled:$PATH" timeout 60 ssh -V 2>&1)"
+status 255 env PATH="$dir/compiled" "$(command -v timeout)" 60 "$SHIM" -F "$e2e_config" -tt far true </dev/null
+err_has "^mcdtp-shim: find ssh: there is none in PATH but mcdtp-shim itself"
+unset LEADS_TO
+
 step "as ssh it serves rsync, which then adds an option of its own"
 mkdir "$dir/tree" && echo word >"$dir/tree/file"
 status 0 bounded rsync -a -4 -e "ssh -F $e2e_config" "$dir/tree/" "far:$dir/copy/"

@@ -111,6 +111,34 @@ until_true no_near_processes
 kill "$listener"
 out_is "" && err_is ""
 
+step "a signal that was ignored from the start ends nothing, as with nohup"
+for options in "--bootstrap libssh2" "--bootstrap ssh" "--server /nonexistent"; do
+  (
+    trap '' HUP INT QUIT
+    shim_in_background $options far "touch $dir/up; until [ -e $dir/later ]; do sleep 0.05; done; echo kept; exit 4"
+  ) </dev/null >"$dir/out" 2>"$dir/err" &
+  shim=$!
+  until_true test -e "$dir/up"
+  for signal in HUP INT QUIT; do kill -$signal "$shim"; done
+  touch "$dir/later"
+  wait "$shim"
+  same "status" 4 $?
+  out_is kept
+  rm "$dir/up" "$dir/later"
+done
+
+step "SIGQUIT ends it as ssh, without a word or a core"
+python3 -c 'import os, signal, sys
+signal.signal(signal.SIGQUIT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])' \
+  "$SHIM" -F "$e2e_config" far "touch $dir/up; sleep 100" </dev/null >"$dir/out" 2>"$dir/err" &
+shim=$!
+until_true test -e "$dir/up"
+kill -QUIT "$shim"
+wait "$shim"
+same "status" 255 $?
+out_is "" && err_is ""
+nothing_left
+
 step "a normal end signals nobody"
 status 0 shim far 'sh -c "trap \"echo hup >'"$dir"'/hup\" HUP; sleep 0.3" >/dev/null 2>&1 </dev/null & echo $!' </dev/null
 nothing_left
