@@ -49,6 +49,14 @@ grep -qx SSH_ORIGINAL_COMMAND=id "$dir/out" || fail "the command is missing"
 status 255 real_ssh far "$(line --protocol 3 --forced id)" </dev/null
 out_is ""
 
+step "--forced: it forwards nothing"
+force "$server --forced cat"
+status 255 shim -W "127.0.0.1:$(sed -n 's/^ *Port //p' "$e2e_config")" far </dev/null
+err_is "channel 0: open failed: administratively prohibited: open failed
+stdio forwarding failed"
+printf 'a word' | status 0 shim -R 0:127.0.0.1:1 far whatever
+out_is "a word" && err_is "Warning: remote port forwarding failed for listen port 0"
+
 step "as a subsystem"
 free
 before=$(logins)

@@ -52,6 +52,30 @@ same "clientspecified, of one" "0200007F " "$(listens_at 127.0.0.2)"
 same "clientspecified, of the loopback" "$loopback $six_loopback " "$(listens_at localhost)"
 echo 'GatewayPorts yes' >/etc/mcdtp/server.conf
 same "yes" "$four_all $six_all " "$(listens_at localhost)"
+
+step "no forwards, said as ssh says it where sshd allows none"
+echo 'Forwards no' >/etc/mcdtp/server.conf
+sshd_start "$dir/strict" 127.0.0.1 "AllowTcpForwarding no" "$(e2e_set_env)" || exit 1
+trap 'sshd_stop "$dir/strict"; e2e_clean' EXIT
+far=$(sed -n 's/^ *Port //p' "$dir/strict/ssh_config")
+near=$(python3 -c 'import socket; print(socket.create_server(("127.0.0.1", 0)).getsockname()[1])')
+# STATUS ARGUMENT...
+as_ssh() {
+  status "$1" bounded ssh -F "$dir/strict/ssh_config" "${@:2}" </dev/null
+  sed 's/^channel [0-9]*:/channel N:/; s/\r$//' "$dir/err" >"$dir/wanted"
+  status "$1" shim "${@:2}" </dev/null
+  same "what is said" "$(cat "$dir/wanted")" "$(sed 's/^channel [0-9]*:/channel N:/' "$dir/err")"
+}
+as_ssh 255 -W "127.0.0.1:$far" far
+same "the reason" "channel N: open failed: administratively prohibited: open failed" "$(head -n 1 "$dir/wanted")"
+as_ssh 0 -R "$near:127.0.0.1:$far" far 'echo ran'
+out_is ran
+as_ssh 255 -oExitOnForwardFailure=yes -R "$near:127.0.0.1:$far" far 'echo ran'
+# The far command connects to our own end, and waits until that has closed.
+as_ssh 0 -L "$near:127.0.0.1:$far" far "bash -c 'until exec 3<>/dev/tcp/127.0.0.1/$near; do sleep 0.05; done 2>/dev/null; cat <&3'; echo ran"
+out_is ran
+same "the reason" "channel N: open failed: administratively prohibited: open failed" "$(cat "$dir/wanted")"
+
 step "a mistake is named, and nobody is served"
 printf '\nBandwidth 3\n' >/etc/mcdtp/server.conf
 status 0 shim -v far 'echo plain' </dev/null
