@@ -182,12 +182,14 @@ void write_whole(int fd, std::string_view text) {
   }
 }
 
-// The answer to what the far side asks.
+// The answer to what the far side asks; nothing where it was not told that it may.
 std::string answer(const std::string& question, const Options& options, const Opening& opening) {
+  if (question == "slow") return "go\n";
   if (question == "env") return opening.environment_line;
-  if (!question.starts_with(kInstallQuestion)) return opening.request_line;
+  if (!question.starts_with(kInstallQuestion)) return options.server_subsystem ? opening.request_line : "";
+  if (!opening.offer) return "";
   const std::string machine = question.substr(kInstallQuestion.size());
-  std::string text = opening.offer ? install_answer(*opening.offer, machine) : "none\n";
+  std::string text = install_answer(*opening.offer, machine);
   if (options.quiet) return text;
   const bool sends = text.starts_with("send ");
   say((sends ? "installing mcdtp-server on " : "there is no server to install on ") + options.host + " (" +
@@ -195,19 +197,33 @@ std::string answer(const std::string& question, const Options& options, const Op
   return text;
 }
 
-// Takes what came and says what is asked for. False: nothing more comes.
+// Takes what came and says what is asked for, as long as anybody waits for it. False: nothing more comes.
 bool take_more(Login& login, const Options& options, const Opening& opening, LoginWatch& watch,
                MutableBytes buffer) {
   const ssize_t got = read(login.ssh->stdout_fd(), buffer.data(), buffer.size());
   if (got < 0 && errno == EINTR) return true;
   if (got <= 0) return false;
+  watch.something_came();
   login.result = login.finder.feed(buffer.first(static_cast<std::size_t>(got)));
   while (login.result == GreetingFinder::Result::kAsks) {
-    watch.heard();
-    write_whole(login.ssh->stdin_fd(), answer(login.finder.question(), options, opening));
+    const std::string text = login.late ? "" : answer(login.finder.question(), options, opening);
+    if (!text.empty()) watch.heard();
+    if (!text.empty()) write_whole(login.ssh->stdin_fd(), text);
     login.result = login.finder.feed({});
   }
   return true;
+}
+
+// False: it was silent for too long.
+bool await_result(Login& login, const Options& options, const Opening& opening, LoginWatch& watch) {
+  std::array<std::uint8_t, 16 * 1024> buffer;
+  bool in_time = true;
+  while (login.result == GreetingFinder::Result::kMore) {
+    in_time = watch.wait_readable(login.ssh->stdout_fd());
+    if (!in_time || !take_more(login, options, opening, watch, buffer)) break;
+  }
+  wipe(buffer);
+  return in_time;
 }
 
 }  // namespace
@@ -221,15 +237,12 @@ std::unique_ptr<Login> log_in(const Options& options, const Libssh2Choice& choic
   start_log_in(*login, options, choice, opening.exec_line, watch);
   const std::string host_name = choice.config ? choice.config->host_name() : options.host;
   login->addresses = std::make_unique<FarAddresses>(host_name, options.address_family);
-  std::array<std::uint8_t, 16 * 1024> buffer;
-  while (login->result == GreetingFinder::Result::kMore) {
-    if (!watch.wait_readable(login->ssh->stdout_fd())) {
-      login->result = GreetingFinder::Result::kNone;
-      break;
-    }
-    if (!take_more(*login, options, opening, watch, buffer)) break;
+  if (!await_result(*login, options, opening, watch)) {
+    login->late = true;
+    login->ssh->close_stdin();
+    watch.begin_anew();
+    if (!await_result(*login, options, opening, watch)) login->result = GreetingFinder::Result::kNone;
   }
-  wipe(buffer);
   login->done = watch.is_logged_in();
   return login;
 }

@@ -1,7 +1,5 @@
 #include "client/libssh2_choice.h"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -38,25 +36,7 @@ constexpr std::array kOnlySsh = {"proxyjump",
                                  "forwardagent",
                                  "forwardx11",
                                  "tunnel",
-                                 "addkeystoagent",
-                                 "setenv"};
-
-// These variables ride on the exec line.
-constexpr std::array kCarried = {"LANG", "LC_*", "GIT_PROTOCOL"};
-
-bool is_carried(const std::string& variable) {
-  return std::any_of(kCarried.begin(), kCarried.end(),
-                     [&](const char* pattern) { return fnmatch(pattern, variable.c_str(), 0) == 0; });
-}
-
-std::optional<std::string> variable_to_send(const SshConfig& config, const LocalFacts& facts) {
-  for (const std::string& line : config.lines("sendenv")) {
-    for (const std::string& name : facts.environment) {
-      if (fnmatch(line.c_str(), name.c_str(), 0) == 0 && !is_carried(name)) return name;
-    }
-  }
-  return std::nullopt;
-}
+                                 "addkeystoagent"};
 
 // RSA keys sign by several algorithms; SHA-1's, named as the key itself, is not among them.
 std::string key_type_of_algorithm(const std::string& algorithm) {
@@ -85,8 +65,7 @@ std::optional<std::string> why_not_config(const SshConfig& config, const LocalFa
   if (config.makes_master()) return "the configuration has ssh leave a master for those who come later";
   if (!facts.paths_are_clear) return "the configuration names a file in a way that only ssh resolves";
   if (!config.port() || config.host_name().empty()) return "ssh -G says no host name or no port";
-  const auto variable = variable_to_send(config, facts);
-  return variable ? std::optional("the configuration sends the variable " + *variable) : std::nullopt;
+  return std::nullopt;
 }
 
 // An empty list accepts all.

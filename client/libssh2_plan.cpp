@@ -31,15 +31,6 @@ std::optional<std::string> variable(const std::string& name) {
   return value ? std::optional<std::string>(value) : std::nullopt;
 }
 
-std::vector<std::string> variable_names() {
-  std::vector<std::string> names;
-  for (char** entry = environ; entry && *entry; ++entry) {
-    const std::string line = *entry;
-    names.push_back(line.substr(0, line.find('=')));
-  }
-  return names;
-}
-
 bool exists(const std::string& path) {
   struct stat file {};
   return lstat(path.c_str(), &file) == 0;
@@ -93,7 +84,6 @@ Libssh2Plan make_plan(const Options& options, const SshConfig& config, const Acc
   Libssh2Plan plan{config, {}, {}};
   plan.facts.libssh2_version = libssh2_library_version();
   plan.facts.agent_socket = agent_socket(config);
-  plan.facts.environment = variable_names();
   const std::string control_path = config.text("controlpath");
   plan.facts.has_control_socket = !control_path.empty() && control_path != "none" && exists(control_path);
   read_known_hosts_files(config, "userknownhostsfile", plan.facts, plan.known);

@@ -11,8 +11,6 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "common/io/system.h"
-
 namespace mcdtp {
 namespace {
 
@@ -53,7 +51,14 @@ std::vector<std::string> LoginWatch::ssh_words() const {
 }
 
 void LoginWatch::logged_in() {
-  if (!deadline_) deadline_ = now() + patience_;
+  constexpr int kMostPatience = 4;
+  if (deadline_) return;
+  deadline_ = now() + patience_;
+  latest_ = now() + kMostPatience * patience_;
+}
+
+void LoginWatch::something_came() {
+  if (deadline_) deadline_ = std::min(latest_, now() + patience_);
 }
 
 bool LoginWatch::is_logged_in() {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/core/types.h"
+#include "common/io/system.h"
 
 namespace mcdtp {
 
@@ -28,6 +29,10 @@ class LoginWatch {
   void logged_in();
   // The far side runs what we asked for: from now on it may take its time.
   void heard() { heard_ = true; }
+  // The far side says something: patience begins anew, but for four times its length at most.
+  void something_came();
+  // The far side was told that nobody waits any more: patience begins anew.
+  void begin_anew() { deadline_ = latest_ = now() + patience_; }
   // Is it known to be done?
   bool is_logged_in();
   // Waits until `fd` can be read or has ended. False: patience is over.
@@ -38,7 +43,8 @@ class LoginWatch {
   std::optional<Duration> remaining() const;
 
   Duration patience_;
-  std::optional<Time> deadline_;
+  std::optional<Time> deadline_;  // until the log-in is done there is none
+  Time latest_{};                 // of the deadline, whatever comes
   bool heard_ = false;
   int signal_fd_ = 0;
   sigset_t mask_before_{};

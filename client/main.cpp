@@ -54,11 +54,28 @@ int without_greeting(const mcdtp::Options& options, mcdtp::Login& login,
   if (options.verbose > 0) say("the far side runs no command of ours: going on as plain ssh");
   const bool another = ended || login.result == GreetingFinder::Result::kNone;
   if (another && !could_not_run(status) && memory && !options.server_subsystem) {
-    memory->remember(seconds_since_1970(), ended ? mcdtp::ForcedMemory::kSure : mcdtp::ForcedMemory::kUnsure);
+    const bool sure = ended && !login.late;
+    memory->remember(seconds_since_1970(), sure ? mcdtp::ForcedMemory::kSure : mcdtp::ForcedMemory::kUnsure);
   }
   login.ssh.reset();
   if (background != nullptr) background->give_back_stderr();
   mcdtp::hand_over(options.words_for_hand_over());
+}
+
+bool has_begun(GreetingFinder::Result result, const mcdtp::Options& options,
+               const mcdtp::ExecRequest& request) {
+  if (result == GreetingFinder::Result::kPlain) return !request.needs_server;
+  return result == GreetingFinder::Result::kGreeting && !options.no_command;
+}
+
+// The greeting, or the word of its absence, was on its way when we waited no longer: the command has begun, though its
+// stdin has ended, and nothing runs twice.
+int too_late(const mcdtp::Options& options) {
+  if (!options.quiet)
+    say(options.host +
+        " answered too late, when its command had begun: it is not run again (a longer ConnectTimeout waits "
+        "longer)");
+  return kFailed;
 }
 
 // What ssh resolved, and whether libssh2 may log in.
@@ -108,6 +125,10 @@ int log_in_and_run(mcdtp::Options options, mcdtp::TransferLog& log, const std::v
     if (background) background->go(!options.no_command || options.verbose > 0);
   };
   const auto login = mcdtp::log_in(options, choice, *opening);
+  if (login->late) {
+    if (has_begun(login->result, options, request)) return too_late(options);
+    return without_greeting(options, *login, memory, background.get());
+  }
   switch (login->result) {
     case GreetingFinder::Result::kGreeting:
       if (memory) memory->forget();

@@ -47,21 +47,20 @@ std::optional<mcdtp::ServerOptions> find_options(const std::vector<std::string>&
   mcdtp::run_plain(spec);
 }
 
-int serve_client(mcdtp::ServerOptions options, bool forced) {
-  if (options.asks_environment) {
-    auto more = mcdtp::ask_for_environment();
-    if (forced) mcdtp::keep_harmless(more);
-    options.environment.insert(options.environment.end(), more.begin(), more.end());
-  }
-  return mcdtp::serve(options);
+void take_environment(mcdtp::ServerOptions& options, bool forced) {
+  auto more = mcdtp::ask_for_environment();
+  if (forced) mcdtp::keep_harmless(more);
+  options.environment.insert(options.environment.end(), more.begin(), more.end());
 }
 
 int run_client(mcdtp::ServerOptions options, const mcdtp::Limits& limits, bool forced) {
   if (options.print) return say(*options.print);
   if (options.subsystem && !mcdtp::find_subsystem(*options.command)) return say(mcdtp::no_subsystem_line());
   apply_limits(limits, options);
-  if (options.protocol == mcdtp::kProtocolVersion) return serve_client(std::move(options), forced);
-  if (options.no_plain) return say(mcdtp::no_subsystem_line());
+  const bool same_protocol = options.protocol == mcdtp::kProtocolVersion;
+  if (!same_protocol && options.no_plain) return say(mcdtp::no_subsystem_line());
+  if (options.asks_environment) take_environment(options, forced);
+  if (same_protocol) return mcdtp::serve(options);
   // Another version of the client: it gets what it would get without us.
   if (say(mcdtp::plain_line()) != 0) return kFailed;
   become_command({options.command, options.subsystem, options.environment});

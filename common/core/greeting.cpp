@@ -88,17 +88,22 @@ std::string without_server(const ExecRequest& r) {
   if (r.subsystem || r.needs_server) return R"sh(printf "\nMCDTP nosubsystem\n")sh";
   std::string script;
   if (!r.environment.empty()) script += R"sh(while [ "$1" = --env ]; do export "$2"; shift 2; done; )sh";
+  if (r.asks_environment) {
+    script += R"sh(printf "\nMCDTP env\n"; read -r mcdtp_a mcdtp_b mcdtp_c; )sh";
+    script += R"sh(if [ "$mcdtp_a$mcdtp_b" = MCDTPenv ]; then )sh";
+    script += R"sh(for mcdtp_a in $mcdtp_c; do eval "command export $(printf %b "$mcdtp_a")"; done; fi; )sh";
+  }
   script += R"sh(printf "\nMCDTP plain\n"; exec "${SHELL:-/bin/sh}" )sh";
   return script + (r.command ? R"sh(-c "$2")sh" : "-l");
 }
 
-// Runs a server that was found, and any of the same version; else makes $1 the one that is installed, or is to be.
-// Where nothing can be written or run there, all stays as it was. What is sent is read to its end in every case, for
-// the command's stdin follows it. Other variables than these would be the command's.
+// Runs a server that was found, if it is of the same version; else makes $1 the one that is installed, or is to be.
+// Where nothing can be written or run there, the one that was found stays in $1. What is sent is read to its end in
+// every case, for the command's stdin follows it. Other variables than these would be the command's.
 std::string with_installation(const ExecRequest& r) {
   std::string script =
       R"sh(if [ -x "$1" ]; then case "$("$1" --version 2>/dev/null)" in ")sh" + server_version();
-  script += R"sh(") exec "$@";; esac; fi; shift; set -- "$HOME/.cache/mcdtp/)sh" + r.install_version;
+  script += R"sh(") exec "$@";; esac; fi; set -- "$HOME/.cache/mcdtp/)sh" + r.install_version;
   script += R"sh(/$(uname -m)/mcdtp-server" "$@"; )sh";
   script +=
       R"sh(if [ -x "$1" ]; then :; elif (umask 077; mkdir -p "${1%/*}" && : >"$1.$$") 2>/dev/null; then )sh";
@@ -110,7 +115,19 @@ std::string with_installation(const ExecRequest& r) {
   script +=
       R"sh("$mcdtp_sum "*) chmod 700 "$1.$$" && "$1.$$" --version >/dev/null 2>&1 && mv -f "$1.$$" "$1";; esac; )sh";
   script += R"sh([ -x "$1" ] || echo "mcdtp-server could not be installed as $1" >&2; fi; rm -f "$1.$$"; )sh";
-  return script + R"sh(else echo "mcdtp-server cannot be installed as $1" >&2; fi; )sh";
+  script += R"sh(else echo "mcdtp-server cannot be installed as $1" >&2; fi; )sh";
+  return script +
+         R"sh(if [ -x "$1" ]; then mcdtp_go=$1; shift 2; set -- "$mcdtp_go" "$@"; else shift; fi; )sh";
+}
+
+// A client that waits no longer closes our stdin; but what it is told too late it cannot take into account. So where the
+// login shell took its time, whatever is to run waits until the client says that it is still there. The shell's process
+// is ours, and its age, in seconds, what it took (a clock tick is 10 ms for all of Linux). Without /proc nobody is asked.
+std::string ask_if_slow() {
+  std::string script =
+      R"sh(mcdtp_f() { [ $((${mcdtp_a%%.*} - ${22} / 100)) -gt 1 ]; }; if { read -r mcdtp_a </proc/uptime && )sh";
+  script += R"sh(read -r mcdtp_b </proc/$$/stat && mcdtp_f $mcdtp_b; } 2>/dev/null; then )sh";
+  return script + R"sh(printf "\nMCDTP slow\n"; read -r mcdtp_a || exit 75; fi; )sh";
 }
 
 bool is_question(std::string_view line) {
@@ -183,6 +200,7 @@ std::optional<std::string> build_exec_line(const ExecRequest& r) {
   if (!can_be_said(r)) return std::nullopt;
   const std::vector<std::string> options = fixed_options(r);
   std::string line = std::string(kExecLineStart) + encoded_words(r, options) + std::string(kExecWordsEnd);
+  line += ask_if_slow();
   line += R"sh(set -- "$(PATH=${PATH:+$PATH:})sh" + std::string(kServerPlaces) + "; ";
   line += server_lookup(r.server_command) + R"sh()" "$@"; )sh";
   if (!r.install_version.empty()) line += with_installation(r);
@@ -334,7 +352,7 @@ GreetingFinder::Result GreetingFinder::judge(std::string_view line) {
   Result result = Result::kMore;
   if (line == plain_line()) result = Result::kPlain;
   if (line == no_subsystem_line()) result = Result::kNoSubsystem;
-  if (takes_questions_ && is_question(line)) {
+  if (line == slow_question() || (takes_questions_ && is_question(line))) {
     question_ = line.substr(kLineStart.size(), line.size() - kLineStart.size() - 1);
     result = Result::kAsks;
   }

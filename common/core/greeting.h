@@ -115,6 +115,8 @@ constexpr std::string_view no_subsystem_line() { return "\nMCDTP nosubsystem\n";
 constexpr std::string_view ask_line() { return "\nMCDTP ask\n"; }
 // A server that was told so waits for the environment line.
 constexpr std::string_view environment_question() { return "\nMCDTP env\n"; }
+// The login shell took long, and what is to run waits for a line of any kind; at the end of stdin it never runs.
+constexpr std::string_view slow_question() { return "\nMCDTP slow\n"; }
 // The start of: there is no server, and one may be sent to this machine, as `uname -m` names it. The answer is "send
 // SIZE SHA256", a newline and that many bytes; or "none" and a newline.
 constexpr std::string_view kInstallQuestion = "install ";
@@ -133,8 +135,8 @@ class GreetingFinder {
     kGreeting,     // greeting() is set
     kPlain,        // no server, the command runs
     kNoSubsystem,  // no server that can do it, nothing runs
-    kAsks,         // question() waits for its answer; only where take_questions() was called
-    kNone,         // too much of something else: there will be no greeting
+    kAsks,  // question() waits for its answer; but for the slow one only where take_questions() was called
+    kNone,  // too much of something else: there will be no greeting
   };
   // More than an SSH channel holds on its way (2 MiB): the command may have begun behind so much noise, and who gave up
   // then and started it anew would run it twice.

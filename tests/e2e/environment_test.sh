@@ -11,14 +11,25 @@ e2e_config=$dir/config
 export E2E_SENT_ONE=$'a  "b"\n\'c\' $x' E2E_SENT_TWO=sent LC_E2E=plain E2E_KEPT=kept
 value() { tr '\0' '\n' <"$dir/out" | sed -n "s/^$1=//p"; }
 
-step "all of them, byte for byte"
-status 0 shim far 'env -0' </dev/null
-variables=() && mapfile -d '' variables <"$dir/out"
-[[ $(printf '%s\1' "${variables[@]}") == *$'\1'"E2E_SENT_ONE=$E2E_SENT_ONE"$'\1'* ]] || fail "E2E_SENT_ONE is not what it was"
-same "SetEnv" sev=en "$(value E2E_SET)"
-same "SetEnv beside SendEnv" set "$(value E2E_SENT_TWO)"
-same "what rides along" plain "$(value LC_E2E)"
-same "what nobody sends" "" "$(value E2E_KEPT)"
+# WAY [OPTION...]
+all_arrive() {
+  status 0 shim -v --bootstrap "$@" far 'env -0' </dev/null
+  err_has "^mcdtp-shim: backend: $1"
+  variables=() && mapfile -d '' variables <"$dir/out"
+  [[ $(printf '%s\1' "${variables[@]}") == *$'\1'"E2E_SENT_ONE=$E2E_SENT_ONE"$'\1'* ]] || fail "E2E_SENT_ONE is not what it was"
+  same "SetEnv" sev=en "$(value E2E_SET)"
+  same "SetEnv beside SendEnv" set "$(value E2E_SENT_TWO)"
+  same "what rides along" plain "$(value LC_E2E)"
+  same "what nobody sends" "" "$(value E2E_KEPT)"
+}
+for way in libssh2 ssh; do
+  step "all of them, byte for byte, by $way"
+  all_arrive "$way"
+  step "where there is no server, by $way"
+  all_arrive "$way" --server /nonexistent
+  printf 'the input' | status 0 shim --bootstrap "$way" --server /nonexistent far cat
+  out_is "the input"
+done
 
 step "stdin begins after them"
 pattern 100000 >"$dir/bytes"

@@ -339,15 +339,49 @@ TEST_P(ExecLineInstall, NothingIsAskedWhereNothingCanBeWritten) {
   EXPECT_EQ(run_line(request_, sent(server_)).out, "\nMCDTP plain\nplain\n");
 }
 
-TEST_P(ExecLineInstall, AServerOfThisVersionIsUsedAndAnotherIsNot) {
+TEST_P(ExecLineInstall, AServerOfThisVersionIsUsedAndAnotherWhereNoneCanBeInstalled) {
   const fs::path found = home_ / "bin/mcdtp-server";
   fs::create_directories(found.parent_path());
   std::ofstream(found) << script_with_version("mcdtp-server 0.0.1");
   fs::permissions(found, fs::perms::owner_all);
-  EXPECT_EQ(run_line(request_, "none\n").out, question_ + "\nMCDTP plain\nplain\n");
+  EXPECT_EQ(run_line(request_, "none\n").out, question_ + served_);
+  EXPECT_EQ(files(), 0u);
+  EXPECT_EQ(run_line(request_, sent(server_)).out, question_ + served_);
+  EXPECT_EQ(files(), 1u);
+  fs::remove_all(home_ / ".cache");
+  std::ofstream(home_ / ".cache") << "a file";
+  EXPECT_EQ(run_line(request_, sent(server_)).out, served_);
+  fs::remove(home_ / ".cache");
   std::ofstream(found) << script_with_version(server_version());
   EXPECT_EQ(run_line(request_).out, served_);
   EXPECT_EQ(files(), 0u);
+}
+
+TEST(ExecLineSlow, BehindASlowShellNothingRunsUnlessItIsAskedFor) {
+  ExecRequest request;
+  request.server_command = "/no/server";
+  request.command = "echo ran";
+  const std::string slow = "sleep 2.2; " + build_exec_line(request).value();
+  std::string name = (fs::temp_directory_path() / "mcdtp-exec-XXXXXX").string();
+  ASSERT_NE(mkdtemp(name.data()), nullptr);
+  const Ran unanswered = run({"/bin/sh", "-c", slow}, {"PATH=/usr/bin:/bin", "HOME=/"}, name, "");
+  EXPECT_EQ(unanswered.out, slow_question());
+  EXPECT_EQ(unanswered.status, 75);
+  fs::remove_all(name);
+}
+
+// A name and a value as the server would get them, and stdin behind them.
+TEST_P(ExecLine, WithoutAServerMoreVariablesAreAskedForToo) {
+  const std::string value = "it's \"a\" $HOME `b` \\ \n\n";
+  ExecRequest request;
+  request.server_command = "/no/server";
+  request.environment = {{"LC_A", "b"}};
+  request.asks_environment = true;
+  request.command = "sh -c 'printf %s \"$LC_A|$FIRST|$SECOND|\"; cat'";
+  const auto answer = build_environment_line({{"FIRST", value}, {"SECOND", ""}});
+  EXPECT_EQ(run_line(request, *answer + "the input\n").out,
+            "\nMCDTP env\n\nMCDTP plain\nb|" + value + "||the input\n");
+  EXPECT_EQ(run_line(request, "").out, "\nMCDTP env\n\nMCDTP plain\nb|||");
 }
 
 TEST_P(ExecLine, WhatNeedsAServerRunsNothingWithoutOne) {
@@ -406,7 +440,7 @@ TEST(ExecLineText, HoldsNothingThatAShellReadsInSingleQuotes) {
 TEST(ExecLineText, ShortForShortCommand) {
   ExecRequest request;
   request.command = "true";
-  EXPECT_LT(build_exec_line(request)->size(), 450u);
+  EXPECT_LT(build_exec_line(request)->size(), 620u);
 }
 
 TEST(ExecLineText, UnsetWhereItCannotBeSaid) {

@@ -31,6 +31,23 @@ TEST_F(LoginWatchTest, SilenceAfterTheLogInIsNotice) {
   EXPECT_TRUE(watch.is_logged_in());
 }
 
+TEST_F(LoginWatchTest, WordsRenewPatienceButNotForEver) {
+  constexpr Duration kPatience = milliseconds(20);
+  constexpr int kTimes = 1000;
+  const Time begin = now();
+  LoginWatch watch(kPatience);
+  watch.logged_in();
+  EXPECT_FALSE(watch.wait_readable(far_side()));
+  watch.something_came();
+  EXPECT_FALSE(watch.wait_readable(far_side()));
+  EXPECT_GE(now() - begin, 2 * kPatience);
+  for (int i = 0; i < kTimes; ++i) {
+    watch.something_came();
+    EXPECT_FALSE(watch.wait_readable(far_side()));
+  }
+  EXPECT_LT(now() - begin, kTimes / 2 * kPatience);
+}
+
 TEST_F(LoginWatchTest, WordsBeforeTheLogInEndTheWait) {
   LoginWatch watch(milliseconds(0));
   far_side_speaks();

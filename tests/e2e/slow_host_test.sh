@@ -1,0 +1,50 @@
+#!/bin/bash
+# A far host that takes its time, or whose words do: whatever comes of it, a command runs once at most.
+. "$(dirname "$0")/lib.sh"
+e2e_start
+pattern 300000 >"$dir/bytes"
+echo "command=\"$dir/shell\" $(cat "$dir/sshd/user_key.pub")" >"$dir/sshd/authorized_keys"
+shell() { # LINE: the login shell's start-up
+  printf '#!/bin/sh\n%s\neval "$SSH_ORIGINAL_COMMAND"\n' "$1" >"$dir/shell"
+  chmod +x "$dir/shell"
+  rm -rf "$dir/ran" "$dir/cache"
+}
+runs() { cat "$dir/ran" 2>/dev/null | wc -l; }
+
+step "a login shell that is slow, but not too slow"
+for options in "--bootstrap libssh2" "--bootstrap ssh --server /nonexistent"; do
+  shell "sleep 2.2"
+  status 4 shim $options far "echo ran >>$dir/ran; cat; exit 4" <"$dir/bytes"
+  same_file "through cat" "$dir/bytes" "$dir/out"
+  same "runs" 1 "$(runs)"
+done
+
+# What the far side says first is held up until we have given up, and has said so by the end of stdin.
+host=$(sed -n 's/^ *HostName //p' "$e2e_config") port=$(sed -n 's/^ *Port //p' "$e2e_config")
+{
+  cat "$e2e_config"
+  echo "  ProxyCommand python3 $(realpath "$e2e_here")/late_relay.py $host $port $dir/hold $dir/release"
+} >"$dir/config"
+held_up() { # OPTION...
+  shell ": >$dir/hold; sleep 0.2"
+  rm -f "$dir/release" "$dir/ended"
+  bounded "$SHIM" "$@" -F "$dir/config" far "echo ran >>$dir/ran; cat >$dir/got; echo >$dir/ended" <"$dir/bytes" \
+    >"$dir/out" 2>"$dir/err" &
+  shim=$!
+  until_true test -e "$dir/ran"
+  until_true "$gone"
+  touch "$dir/release"
+  wait "$shim"
+  same "status" 255 $?
+  out_is "" && err_has "^mcdtp-shim: far answered too late, when its command had begun"
+  same "runs" 1 "$(runs)"
+}
+no_server() { [ -z "$(server_pid)" ]; }
+has_ended() { [ -e "$dir/ended" ]; }
+
+step "a greeting that is on its way when nobody waits any more"
+gone=no_server held_up
+step "and the word that there is no server"
+gone=has_ended held_up --server /nonexistent
+nothing_left
+passed
