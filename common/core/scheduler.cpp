@@ -45,9 +45,10 @@ bool Scheduler::holds_turn(const Channel& channel) {
   return channel.id() == turn_;
 }
 
+// A turn is over when the next packet, as large as this one, would need another train (a GSO buffer).
 void Scheduler::on_sent(std::size_t bytes) {
   run_ += bytes;
-  if (run_ >= run_limit_) pass_turn();
+  if (run_ >= run_limit_ || run_ + bytes > kMaxDatagram) pass_turn();
 }
 
 void Scheduler::on_pause() {

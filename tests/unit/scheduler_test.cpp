@@ -37,15 +37,15 @@ class SchedulerTest : public testing::Test {
     packet.size = bytes;
     channel.sent.add(std::move(packet));
   }
-  // The channels that carry the next packets of 1,200 bytes, which stay in flight.
-  std::string carriers(Scheduler& scheduler, int packets) {
+  // The channels that carry the next packets of so many bytes, which stay in flight.
+  std::string carriers(Scheduler& scheduler, int packets, std::uint32_t size = 1200) {
     std::string ids;
     for (int i = 0; i < packets; ++i) {
       for (auto& [id, channel] : channels_) {
         if (!scheduler.may_carry(channel)) continue;
         ids += std::to_string(id);
-        put_in_flight(channel, 1200);
-        scheduler.on_sent(1200);
+        put_in_flight(channel, size);
+        scheduler.on_sent(size);
         break;
       }
     }
@@ -64,6 +64,16 @@ TEST_F(SchedulerTest, AFullChannelIsPassedOverAndATurnIsHalfOfWhatTheNextIsWorth
   write(100'000);
   // Each is worth ten packets.
   EXPECT_EQ(carriers(scheduler_, 20), std::string(10, '0') + std::string(5, '1') + std::string(5, '2'));
+}
+
+// One packet more would go as a train of its own.
+TEST_F(SchedulerTest, ATurnIsAWholeTrain) {
+  for (ChannelId id = 0; id < 2; ++id)
+    add_channel(id, 20ms).capacity.on_report({Time{}, 1'000'000, 1'000'000, 20ms, 5ms});
+  write(100'000);
+  EXPECT_EQ(carriers(scheduler_, 12, 16'000), "000011110000");
+  scheduler_.on_pause();
+  EXPECT_EQ(carriers(scheduler_, 88, 1'472), std::string(44, '1') + std::string(44, '0'));
 }
 
 TEST_F(SchedulerTest, APauseEndsTheTurn) {
