@@ -9,6 +9,7 @@ namespace mcdtp {
 namespace {
 
 constexpr auto kStderrPause = milliseconds(5);
+constexpr std::size_t kPipeBytes = 64 * 1024;
 
 }  // namespace
 
@@ -42,9 +43,9 @@ void ReadPump::read() {
     if (result.status != IoResult::Status::kBytes) return end_stream(result.error);
     driver_.streams().wrote(stream_, result.bytes);
     done += result.bytes;
-    // A pipe that gave less than was asked is most likely empty: asking again would cost a call.
-    rooms_ = result.bytes < asked ? 1 : std::min(2 * rooms_, kMostRooms);
-    if (result.bytes < asked) break;
+    rooms_ = std::clamp<std::size_t>(2 * result.bytes / BlockPool::kBlockSize, 1, kMostRooms);
+    // What gave less than was asked, and than a pipe holds, is most likely empty: asking again would cost a call.
+    if (result.bytes < std::min(asked, kPipeBytes)) break;
   }
   driver_.kick();
   wait();

@@ -35,7 +35,7 @@ class ReadPump {
 
  private:
   static constexpr std::size_t kBytesPerTurn = 256 * 1024;
-  static constexpr std::size_t kMostRooms = 16;
+  static constexpr std::size_t kMostRooms = kBytesPerTurn / BlockPool::kBlockSize;
 
   void wait();
   void read();
@@ -49,7 +49,7 @@ class ReadPump {
   std::shared_ptr<Descriptor> from_;
   std::function<void()> on_end_;
   From kind_;
-  std::size_t rooms_ = 1;  // pieces of room for the next read: more as long as all are filled
+  std::size_t rooms_ = 1;  // pieces of room for the next read: twice what the last one filled
   bool waits_for_room_ = false;
   bool discards_ = false;
   bool broken_ = false;
