@@ -208,6 +208,7 @@ class Session {
   Copies copies_{channels_};
   std::size_t proved_datagram_ = 0;
   Time started_;
+  Time reports_began_{};  // when a report was last due
   bool udp_decided_ = false;
   bool silence_judged_ = false;  // whether anything comes by UDP: once, a while after it was decided on
   bool exchange_seen_ = false;

@@ -7,6 +7,12 @@
 
 // The sending half: which frames go next on which channel.
 namespace mcdtp {
+namespace {
+
+// Reports that are due within so long of another one go with it: a wake-up for all channels, not one for each.
+constexpr Duration kReportsTogether = Receipts::kMinInterval / 2;
+
+}  // namespace
 
 std::optional<OutgoingPacket> Session::poll_packet(Time now, ChannelId id, MutableBytes room) {
   CHECK(room.size() >= kMinPacketRoom);
@@ -50,15 +56,24 @@ std::optional<Session::Heading> Session::choose_path(Channel& channel) {
 }
 
 void Session::fill_reports(Time now, Channel& channel, Packetizer& packet) {
+  const Time due = channel.receipts.due();
+  if (due <= now) reports_began_ = now;
+  const bool goes_along = now - reports_began_ < kReportsTogether && due <= now + kReportsTogether;
   // One that is due, or any news at all when a packet goes anyway.
-  const bool wanted = channel.receipts.due() <= now || (!packet.empty() && channel.receipts.due() != kNever);
+  const bool wanted = goes_along || (!packet.empty() && due != kNever);
   if (wanted && packet.room_for_report()) {
     packet.report(now, channel);
     channel.receipts.reported();
   }
   if (channel.is_datagram() || !is_control_link(channel)) return;
+  const auto is_due = [&](const Channel& other, Time when) {
+    return other.is_datagram() && other.receipts.link_due() <= when;
+  };
+  if (std::none_of(channels_.begin(), channels_.end(),
+                   [&](const auto& entry) { return is_due(entry.second, now); }))
+    return;
   for (auto& [id, other] : channels_) {
-    if (!other.is_datagram() || other.receipts.link_due() > now) continue;
+    if (!is_due(other, now + kReportsTogether)) continue;
     if (!packet.room_for_report()) return;
     packet.report(now, other);
     other.receipts.reported_on_link();

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "tests/sim/world.h"
 
 // What reports cost, and that they say enough.
@@ -48,6 +50,22 @@ TEST(Reports, AreFewOnTheWayBack) {
   EXPECT_LT(back.bytes_sent, forth.bytes_sent / 100);
   EXPECT_LT(static_cast<double>(back.packets_sent), 7 * 8 * world.seconds_passed() / 0.1);
   EXPECT_EQ(forth.spurious_losses, 0u);
+}
+
+// Where channels take turns faster than reports are due, those of all go at once: a wake-up for four.
+TEST(Reports, OfAllChannelsGoTogether) {
+  World world(link(4000, 1, 0, 4));
+  world.client.send(kStdio, 40'000'000);
+  std::uint64_t moments = 0, packets = 0;
+  Time last{};
+  const auto ended = [&] {
+    const std::uint64_t sent = world.server.session().statistics().packets_sent;
+    if (sent != packets && world.now() != std::exchange(last, world.now())) ++moments;
+    packets = sent;
+    return world.server.ended(kStdio);
+  };
+  EXPECT_TRUE(world.run_until(ended, seconds(20)));
+  EXPECT_LT(moments, packets / 2);
 }
 
 }  // namespace
