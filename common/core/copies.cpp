@@ -25,6 +25,12 @@ bool is_worth(const SentPacket& packet) {
          !packet.cargo.empty();
 }
 
+// Who only receives asks often whether there is anything to copy.
+bool any_outstanding(const Copies::Channels& channels) {
+  return std::any_of(channels.begin(), channels.end(),
+                     [](const auto& entry) { return entry.second.sent.packets_outstanding() > 0; });
+}
+
 }  // namespace
 
 void Copies::on_copied(std::uint64_t size) {
@@ -63,6 +69,7 @@ Copies::Helpers Copies::helpers() const {
 }
 
 std::optional<PacketName> Copies::next(Time now, const Channel& helper) const {
+  if (!any_outstanding(channels_)) return std::nullopt;
   const Helpers two = helpers();
   if (&helper != two.quickest && &helper != two.second) return std::nullopt;
   const bool lone = is_lone();
@@ -75,6 +82,7 @@ std::optional<PacketName> Copies::next(Time now, const Channel& helper) const {
 }
 
 Time Copies::due() const {
+  if (!any_outstanding(channels_)) return kNever;
   Time first = kNever;
   const Helpers two = helpers();
   const bool lone = is_lone();

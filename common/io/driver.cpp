@@ -96,7 +96,7 @@ void Driver::kick() {
 void Driver::turn() {
   turn_posted_ = false;
   if (stopped_) return;
-  if (session_.next_timeout() <= now()) session_.on_timeout(now());
+  session_.on_timeout(now());
   deliver();
   send_all();
   deliver();
@@ -237,12 +237,9 @@ void Driver::pipe_ended(ChannelId id) {
 
 void Driver::set_timer() {
   const Time at = session_.next_timeout();
-  if (at == timer_at_) return;
+  // One that is armed for an earlier time stays: most time-outs are put off again and again, and each arming is a call.
+  if (at >= timer_at_) return;
   timer_at_ = at;
-  if (at == kNever) {
-    timer_.cancel();
-    return;
-  }
   timer_.expires_at(asio::steady_timer::time_point(
       std::chrono::duration_cast<asio::steady_timer::duration>(at.time_since_epoch())));
   timer_.async_wait([this](std::error_code error) {
