@@ -130,7 +130,7 @@ as_ssh -4 -R "$echo_port:h:1" far 'echo ran'
 as_ssh -L "$dir/near.sock:h:1" far 'echo ran'
 as_ssh -R "$dir/far.sock:h:1" far 'echo ran'
 err_has "^Warning: remote port forwarding failed for listen path $dir/far.sock"
-as_ssh -oExitOnForwardFailure=yes -R "$dir/far.sock:h:1" far 'sleep 0.5'
+as_ssh -oExitOnForwardFailure=yes -R "$dir/far.sock:h:1" far 'sleep 5'
 err_has "^Error: remote port forwarding failed for listen path"
 as_ssh -L "$no_host:$near:h:1" far 'echo ran'
 as_ssh -oClearAllForwardings=yes -L "127.0.0.1:$echo_port:h:1" -R "$dir/far.sock:h:1" far 'echo ran'
@@ -151,7 +151,7 @@ all_fail INFO
 all_fail ERROR
 as_ssh -oLogLevel=ERROR -W "127.0.0.1:$dead" far
 as_ssh -oLogLevel=FATAL -oExitOnForwardFailure=yes -L "127.0.0.1:$echo_port:h:1" far true
-as_ssh -oLogLevel=FATAL -oExitOnForwardFailure=yes -R "$dir/far.sock:h:1" far 'sleep 0.5'
+as_ssh -oLogLevel=FATAL -oExitOnForwardFailure=yes -R "$dir/far.sock:h:1" far 'sleep 5'
 as_ssh -q -W "127.0.0.1:$dead" far
 
 step "refused, and a name that does not resolve"
