@@ -12,6 +12,7 @@ constexpr double kStartupGain = 4;
 constexpr double kStartupWindowGain = 2.77;
 constexpr double kStartupGrowth = 1.25;
 constexpr int kFlatRounds = 3;
+constexpr double kOverflow = 0.25;       // more than any path loses by itself
 constexpr double kManyLost = 20 * 1200;  // bytes: fewer may be chance
 constexpr double kDrainGain = 0.5;
 constexpr int kMaxDrainRounds = 4;
@@ -19,6 +20,9 @@ constexpr double kDownGain = 0.75;
 constexpr int kLevelRounds = 15;
 constexpr Duration kMinLevel = seconds(1);
 constexpr double kWindowGain = 2;
+constexpr int kDoubtRounds = 20;
+constexpr int kMaxDoubt = 120;   // rounds
+constexpr int kQuietProof = 30;  // rounds of doubt that a quiet round with a short queue takes away
 
 constexpr double kAnswer = 0.25;
 constexpr double kTargetAtOne = 15;      // s at 1 byte/s: 13 ms at 10 Mbit/s, 4.2 ms at 100, 1.3 ms at 1,000
@@ -115,6 +119,9 @@ bool CongestionAuto::sees_queues() const {
   return queue_.longest() >= std::min(fair_queue(rate_), kHostDelay + 0.02 * queue_.rtt_seconds());
 }
 
+// For long no round sent quietly has found the queue short: others may keep it full, and may have all the while.
+bool CongestionAuto::is_in_doubt() const { return doubt_ > kDoubtRounds; }
+
 // ---- what it learns ----
 
 void CongestionAuto::on_report(const ReportSample& sample) {
@@ -125,7 +132,10 @@ void CongestionAuto::on_report(const ReportSample& sample) {
   // A queue that shows while little is sent is none of ours.
   const bool fills = phase_ == Phase::kStartup && !round_.partly_limited;
   const bool grows = fills || (phase_ == Phase::kLevel && stake_ > kFirstStake);
-  if (grows && queue_.has_grown_for(sample.now, report_interval_ / 2)) enter(sample.now, Phase::kDrain);
+  if (grows && queue_.has_grown_for(sample.now, report_interval_ / 2)) {
+    queue_.keep_longest();
+    enter(sample.now, Phase::kDrain);
+  }
   const bool drained = static_cast<double>(sample.in_flight) <= rate_ * round_seconds();
   if (phase_ == Phase::kDrain && drained) enter(sample.now, Phase::kLevel);
   if (is_round_over(sample)) end_round(sample);
@@ -160,13 +170,14 @@ void CongestionAuto::note_rate(const ReportSample& sample) {
 void CongestionAuto::follow_tcp(const ReportSample& sample) {
   ReportSample seen = sample;
   const bool is_clean = loss_.own() < PathLoss::kMargin / 4;
-  if (!(is_clean && is_full()) && !loss_.is_congested(is_full())) seen.newest_lost = 0;
+  const bool overflows = is_full() || is_in_doubt();
+  if (!(is_clean && overflows) && !loss_.is_congested(overflows)) seen.newest_lost = 0;
   tcp_->on_report(seen);
 }
 
 void CongestionAuto::end_round(const ReportSample& sample) {
   round_ends_at_ = sample.sent + 1;
-  if (is_short() && sees_queues()) loss_.on_quiet(round_.quiet, round_.quiet_lost);
+  measure_path();
   trip_breaker();
   if (!round_.limited) {
     ++rounds_;
@@ -174,7 +185,7 @@ void CongestionAuto::end_round(const ReportSample& sample) {
     if (phase_ != Phase::kStartup) learn_rate(rate_of_round(sample));
     loss_.on_round(round_.covered, round_.lost);
     if (phase_ == Phase::kLevel && !sees_queues()) loss_.forget_own();
-    if (tcp_ && is_full()) loss_.fade_own();
+    if (tcp_ && (is_full() || is_in_doubt())) loss_.fade_own();
     if (sample.now - while_began_ > QueueDelay::kLife / 2) {
       peak_rate_ = {0, peak_rate_[0]};
       while_began_ = sample.now;
@@ -187,6 +198,16 @@ void CongestionAuto::end_round(const ReportSample& sample) {
   arrived_before_ = sample.newest_arrived_at;
   queue_.end_round();
   round_ = {};
+}
+
+void CongestionAuto::measure_path() {
+  if (!round_.limited) doubt_ = std::min(doubt_ + 1, kMaxDoubt);
+  if (queue_.found_shorter()) {
+    loss_.forget_own();
+  } else if (is_short() && sees_queues() && round_.quiet > 0) {
+    doubt_ = std::max(0, doubt_ - kQuietProof);
+    if (!is_in_doubt()) loss_.on_quiet(round_.quiet, round_.quiet_lost);
+  }
 }
 
 // What the round says of the path, in bytes/s.
@@ -203,9 +224,11 @@ void CongestionAuto::learn_rate(double seen) {
   const double smooth = rate_ + weight * (seen - rate_);
   rate_ = is_queued() && !round_.is_held_back() ? smooth : std::max(rate_, smooth);
   step_known_ += (1 - step_known_) * weight;
+  if (phase_ != Phase::kLevel || !loss_.is_congested(is_full() || !sees_queues() || is_in_doubt())) return;
+  if (is_in_doubt() && sees_queues() && !tcp_) return contest();
   // Loss without a queue: a policer, or a queue too short to be seen. And a queue that others keep full.
   const bool may_be_ours = !is_queued() || (is_full() && !tcp_);
-  if (phase_ != Phase::kLevel || !may_be_ours || !loss_.is_congested(is_full() || !sees_queues())) return;
+  if (!may_be_ours) return;
   rate_ *= loss_.kept_share(loss_.recent());
   loss_.on_cut();
 }
@@ -232,14 +255,17 @@ bool CongestionAuto::is_time_for_down(Time now) const {
 }
 
 void CongestionAuto::judge_startup(Time now) {
+  if (round_.lost > kManyLost && round_.loss() > kOverflow) {
+    doubt_ = kDoubtRounds + 1;
+    return enter(now, Phase::kDrain);
+  }
   if (rate_ >= full_rate_ * kStartupGrowth) {
     full_rate_ = rate_;
     flat_rounds_ = 0;
     return;
   }
   if (round_.partly_limited && round_.lost <= kManyLost) return;
-  const bool overflows = round_.lost > kManyLost && round_.loss() > loss_.recent() + 0.1;
-  if (++flat_rounds_ >= kFlatRounds || overflows) enter(now, Phase::kDrain);
+  if (++flat_rounds_ >= kFlatRounds) enter(now, Phase::kDrain);
 }
 
 void CongestionAuto::set_pace(Time now) {
@@ -284,12 +310,16 @@ void CongestionAuto::enter(Time now, Phase phase) {
 void CongestionAuto::judge_contest() {
   peak_rate_[0] = std::max(peak_rate_[0], rate_);
   if (tcp_) {
-    if (queue_.round() < std::max(kEmpty * queue_.longest(), kHostDelay)) tcp_.reset();
+    if (!queue_.found_shorter() && queue_.round() < std::max(kEmpty * queue_.longest(), kHostDelay))
+      tcp_.reset();
     return;
   }
   if (phase_ != Phase::kLevel) return;
   crowded_rounds_ = is_crowded() ? crowded_rounds_ + 1 : 0;
-  if (crowded_rounds_ < kContestedRounds) return;
+  if (crowded_rounds_ >= kContestedRounds) contest();
+}
+
+void CongestionAuto::contest() {
   crowded_rounds_ = 0;
   tcp_.emplace();
   tcp_->start_at(static_cast<std::uint64_t>(rate_ * (round_seconds() + queue_.round())));

@@ -46,8 +46,6 @@ class CongestionAuto : public CongestionController {
 
   double path_loss() const { return loss_.own(); }
   Duration min_rtt() const { return queue_.min_rtt(); }
-  // Somebody else keeps a queue here.
-  bool contested() const { return tcp_.has_value(); }
 
  private:
   enum class Phase : std::uint8_t { kStartup, kDrain, kLevel, kDown };
@@ -68,6 +66,7 @@ class CongestionAuto : public CongestionController {
   void follow_tcp(const ReportSample& sample);
   bool is_round_over(const ReportSample& sample) const;
   void end_round(const ReportSample& sample);
+  void measure_path();
   double rate_of_round(const ReportSample& sample) const;
   void learn_rate(double seen);
   void choose_phase(Time now);
@@ -75,6 +74,8 @@ class CongestionAuto : public CongestionController {
   void set_pace(Time now);
   void grow_pace();
   void judge_contest();
+  void contest();
+  bool is_in_doubt() const;
   bool trial_goes_on();
   void trip_breaker();
   void enter(Time now, Phase phase);
@@ -100,6 +101,7 @@ class CongestionAuto : public CongestionController {
   std::uint64_t round_ends_at_ = 1;  // when a packet sent after this many bytes is covered
   std::uint64_t rounds_ = 0;
   int rounds_in_phase_ = 0;
+  int doubt_ = 0;  // rounds in which nothing showed that the queue is our own; see is_in_doubt
   Time phase_began_{};
   bool was_idle_ = false;  // nothing was in flight after the report before
   double rate_ = 0;        // bytes/s

@@ -45,7 +45,9 @@ class PathLoss {
     pause_ = kPauseRounds;
   }
 
-  double own() const { return quiet_lost_ > 0 ? std::min(kMaxOwn, share(quiet_covered_, quiet_lost_)) : 0; }
+  double own() const {
+    return quiet_lost_ > 0 ? std::min(kMaxOwn, share(quiet_covered_ + prior(), quiet_lost_)) : 0;
+  }
   double recent() const { return share(covered_, lost_); }
   // p0 rests on few packets yet.
   bool own_is_vague() const { return recent() > 0 && quiet_covered_ < kQuietMemory / 2; }
@@ -54,16 +56,19 @@ class PathLoss {
   // More is lost than the path loses by itself, by more than chance: shares of few packets differ by chance. `overflows`:
   // the queue is full or was never seen, so that loss needs no other reason, however little is known of p0.
   bool is_congested(bool overflows) const {
-    const double vague = overflows ? 0 : kMemory / std::max(1.0, quiet_covered_);
+    const double vague = overflows ? 0 : std::min(1.0, kMemory / std::max(1.0, quiet_covered_));
     const double chance = kMemory / std::max(1.0, covered_ + lost_) + vague;
     return recent() > own() + kMargin * (1 + chance);
   }
 
  private:
   static constexpr double kQuietMemory = 1.2e6;  // bytes
-  static constexpr double kMemory = 3.6e5;       // bytes
+  static constexpr double kPrior =
+      6e4;  // bytes without a loss, taken for granted while little was sent quietly
+  static constexpr double kMemory = 3.6e5;  // bytes
   static constexpr int kPauseRounds = 2;
 
+  double prior() const { return kPrior * kPrior / (kPrior + quiet_covered_); }
   static double share(double covered, double lost) { return lost > 0 ? lost / (covered + lost) : 0; }
 
   double quiet_covered_ = 0;  // bytes, fading

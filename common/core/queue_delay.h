@@ -17,6 +17,7 @@ class QueueDelay {
 
   void on_rtt(Time now, Duration rtt) {
     if (now - half_life_began_ > kLife / 2) renew(now);
+    found_shorter_ = found_shorter_ || (knows_rtt() && min_rtt() - rtt > kMinGrowth / 2);
     min_rtt_[0] = std::min(min_rtt_[0], rtt);
     round_min_ = std::min(round_min_, rtt);
     round_max_ = std::max(round_max_, rtt);
@@ -27,11 +28,14 @@ class QueueDelay {
     }
   }
   void end_round() {
-    longest_[0] = std::max(longest_[0], round());
+    if (round_min_ != kNone) longest_rtt_[0] = std::max(longest_rtt_[0], round_min_);
+    found_shorter_ = false;
     before_ = round_max_;
     round_min_ = kNone;
     round_max_ = Duration{};
   }
+  // The longest RTT of this round was a queue, however short it was there.
+  void keep_longest() { longest_rtt_[0] = std::max(longest_rtt_[0], round_max_); }
 
   bool knows_rtt() const { return min_rtt() != kNone; }
   // kNone: none was seen.
@@ -39,7 +43,12 @@ class QueueDelay {
   double rtt_seconds() const { return to_seconds(knows_rtt() ? min_rtt() : kUnknownRtt); }
   // Of this round until now, and the longest of late, in seconds.
   double round() const { return round_min_ == kNone ? 0 : to_seconds(round_min_ - min_rtt()); }
-  double longest() const { return std::max(longest_[0], longest_[1]); }
+  double longest() const {
+    return knows_rtt() ? std::max(0.0, to_seconds(std::max(longest_rtt_[0], longest_rtt_[1]) - min_rtt()))
+                       : 0;
+  }
+  // This round's smallest RTT is well below all before: those were of a queue.
+  bool found_shorter() const { return found_shorter_; }
   // For so long the RTT has been well above all those of the round before: our own doing, not that of others.
   // A train of probes queues for a moment: the shorter, the less it means.
   bool has_grown_for(Time now, Duration how_long) const {
@@ -57,12 +66,13 @@ class QueueDelay {
   }
   void renew(Time now) {
     min_rtt_ = {kNone, min_rtt_[0]};
-    longest_ = {0, longest_[0]};
+    longest_rtt_ = {Duration{}, longest_rtt_[0]};
     half_life_began_ = now;
   }
 
   std::array<Duration, 2> min_rtt_ = {kNone, kNone};  // of this half life and of the one before
-  std::array<double, 2> longest_ = {};                // likewise, s
+  std::array<Duration, 2> longest_rtt_ = {};          // likewise: of the rounds' smallest the largest
+  bool found_shorter_ = false;
   Time half_life_began_{};
   Duration round_min_ = kNone;
   Duration round_max_{};

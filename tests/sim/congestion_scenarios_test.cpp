@@ -74,6 +74,11 @@ TEST(AutoFillsTheLink, ShallowQueue) {
   EXPECT_LE(outcome.excess, 0.08);
 }
 
+// The start-up's queue is all that is ever seen of this one, and only for a part of a round.
+TEST(AutoFillsTheLink, ShallowQueueWithMuchLoss) {
+  EXPECT_GE(transfer({100, 50, 0.1, 0.25}, 40 * kMegabyte).share, 0.75);
+}
+
 // Packets that overtake each other are not lost.
 TEST(AutoFillsTheLink, Jitter) {
   for (const double jitter_ms : {2.0, 10.0}) {

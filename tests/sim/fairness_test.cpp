@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "tests/sim/measure.h"
 
 // How `auto` shares a link with its like and with TCP CUBIC (our own `cubic`), in virtual time.
@@ -48,6 +50,17 @@ TEST(AutoSharesTheLink, BesideCubic) {
   EXPECT_GE(shares.of[0], 0.15);
   EXPECT_GE(shares.of[1], 0.25);
   EXPECT_GE(shares.of[0] + shares.of[1], 0.9);
+}
+
+// Who comes to a queue that others keep full has never seen it empty: its smallest RTT is that of a full queue, and what
+// is lost there could be the path's own.
+TEST(AutoSharesTheLink, FiveComeToAQueueThatFiveKeepFull) {
+  std::vector<Rival> rivals;
+  for (int i = 0; i < 5; ++i) rivals.push_back({"cubic", 0, milliseconds(100 * i)});
+  for (int i = 0; i < 5; ++i) rivals.push_back({"auto", 0, milliseconds(700 + 50 * i)});
+  const Shares shares = share_link(link(1), rivals, kFrom, kUntil);
+  EXPECT_GE(shares.fairness(), 0.9);
+  EXPECT_GE(std::accumulate(shares.of.begin(), shares.of.begin() + 5, 0.0), 0.4);
 }
 
 // When TCP has gone, its share is ours, and the queue is short again.
