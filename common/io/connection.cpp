@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <utility>
 
 namespace mcdtp {
 namespace {
@@ -18,19 +19,21 @@ constexpr int kMostLooks = 1000;  // without progress
 // Ends no direction by itself where not all was written: that is the connection's to decide.
 class SocketSink : public DescriptorSink {
  public:
-  SocketSink(std::shared_ptr<Descriptor> to, ReadPump& reader)
-      : DescriptorSink(std::move(to)), reader_(reader) {}
+  SocketSink(std::shared_ptr<Descriptor> to, ReadPump& reader, std::uint64_t& written)
+      : DescriptorSink(std::move(to)), reader_(reader), written_(written) {}
   // Who writes first learns of the reset, and who reads then sees a plain end. EPIPE is no reset: the program has ended
   // what it sends, or reads no more.
   IoResult write(std::span<const iovec> buffers) override {
     const IoResult result = DescriptorSink::write(buffers);
     if (result.error != 0 && result.error != EPIPE) reader_.expect_break();
+    if (result.status == IoResult::Status::kBytes) written_ += result.bytes;
     return result;
   }
   void abandon() override {}
 
  private:
   ReadPump& reader_;
+  std::uint64_t& written_;
 };
 
 // Bytes, and an end, that the system at the other end has not acknowledged. What it has, its program can still read after
@@ -59,7 +62,7 @@ Connection::Connection(Driver& driver, StreamId stream, std::shared_ptr<Descript
       on_end_(std::move(on_end)),
       reader_(
           driver, stream, socket, [this] { on_read(); }, ReadPump::From::kSocket),
-      writer_(driver, stream, std::make_unique<SocketSink>(socket, reader_),
+      writer_(driver, stream, std::make_unique<SocketSink>(socket, reader_, written_),
               [this](WritePump::End how) { on_written(how); }) {}
 
 Connection::~Connection() {
@@ -87,7 +90,7 @@ void Connection::on_news(StreamNews::Kind kind) {
     case StreamNews::Kind::kReached:
     case StreamNews::Kind::kDelivered: break;
   }
-  if (!ended_ && !look_ && stopped_ && driver_.streams().was_broken_off(stream_)) end_soon();
+  if (!ended_ && !patience_ && stopped_ && driver_.streams().was_broken_off(stream_)) watch_taking();
 }
 
 void Connection::abort() {
@@ -136,13 +139,22 @@ void Connection::end_if_done() {
   if (read_all_) end(false);
 }
 
-// Who takes nothing is not sent the rest of what came before a reset.
-void Connection::end_soon() {
-  if (patience_) return;
+// Who takes nothing of what came before a reset is not sent the rest. Bytes that are still on their way here, and what
+// is only to be looked for, are awaited.
+void Connection::watch_taking() {
   patience_ = std::make_unique<asio::steady_timer>(driver_.io(), kPatience);
-  patience_->async_wait([this, alive = std::weak_ptr(alive_)](std::error_code error) {
-    if (!error && !alive.expired() && !ended_) end(true);
+  const auto before = std::pair(written_, taken());
+  patience_->async_wait([this, before, alive = std::weak_ptr(alive_)](std::error_code error) {
+    if (error || alive.expired() || ended_ || look_) return;
+    const bool has_more = untaken(socket_->fd()) > 0 || !driver_.streams().readable(stream_).empty();
+    if (has_more && before == std::pair(written_, taken())) return end(true);
+    watch_taking();
   });
+}
+
+// Bytes that the program's system has.
+std::uint64_t Connection::taken() const {
+  return written_ - static_cast<std::uint64_t>(untaken(socket_->fd()));
 }
 
 void Connection::end_when_taken(bool with_reset) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 
@@ -37,7 +38,8 @@ class Connection {
   void on_read();
   void on_written(WritePump::End how);
   void end_if_done();
-  void end_soon();
+  void watch_taking();
+  std::uint64_t taken() const;
   void end_when_taken(bool with_reset);
   void look_whether_taken(bool with_reset);
   void end(bool with_reset);
@@ -46,6 +48,7 @@ class Connection {
   StreamId stream_;
   std::shared_ptr<Descriptor> socket_;
   std::function<void()> on_end_;
+  std::uint64_t written_ = 0;  // bytes to the socket
   ReadPump reader_;
   WritePump writer_;
   bool writes_ = false;  // bytes of the stream may go to the socket
@@ -53,7 +56,7 @@ class Connection {
   bool written_all_ = false;  // or as much as the socket takes
   bool stopped_ = false;      // the peer takes no more of what we read
   bool drained_ = false;      // ... nor says anything more
-  // Set: the peer's connection is reset, and what is left for ours may take no longer than this.
+  // Set: the peer's connection is reset, and what is left goes to ours only as long as it takes something.
   std::unique_ptr<asio::steady_timer> patience_;
   // Set: it is awaited that the program's system has all that was written.
   std::unique_ptr<asio::steady_timer> look_;

@@ -43,13 +43,15 @@ class Program {
     fd_.close();
   }
   void close() { fd_.close(); }
-  // What has come by now, and in the end how it ended.
-  std::string read() {
+  // What has come by now, but no more than `most` bytes at once, and in the end how it ended.
+  std::string read(std::size_t most = SIZE_MAX) {
     std::array<char, 64 * 1024> buffer{};
     ssize_t got = 0;
-    while ((got = ::read(fd_.get(), buffer.data(), buffer.size())) > 0)
+    while (most > 0 && (got = ::read(fd_.get(), buffer.data(), std::min(most, buffer.size()))) > 0) {
       text_.append(buffer.data(), static_cast<std::size_t>(got));
-    if (got < 0 && errno == EAGAIN) return text_;
+      most -= static_cast<std::size_t>(got);
+    }
+    if (most == 0 || (got < 0 && errno == EAGAIN)) return text_;
     return text_ + (got == 0 ? "<end>" : errno == ECONNRESET ? "<reset>" : "<error>");
   }
 
@@ -220,6 +222,25 @@ TEST_F(ForwarderTest, AResetDoesNotWaitForAServiceThatReadsNothing) {
   program.reset();
   expect_nothing_left();
   EXPECT_TRUE(pair_.until([&] { return service.read().ends_with("<reset>"); }));
+}
+
+TEST_F(ForwarderTest, AResetFollowsTheLastByteToAServiceThatReadsSlowly) {
+  const int little = 4096, small = 1000;
+  setsockopt(service_.sockets[0].get(), SOL_SOCKET, SO_RCVBUF, &little, sizeof little);
+  setsockopt(service_.sockets[0].get(), IPPROTO_TCP, TCP_MAXSEG, &small, sizeof small);
+  Program program = dial();
+  Program service = taken();
+  const std::string words(125'000, 'x');
+  program.write(words);
+  pair_.until([&] { return pair_.client.streams().bytes_sent() == words.size(); });
+  program.reset();
+  // Longer than a service may take nothing.
+  std::string read;
+  for (int i = 0; i < 400 && !(read = service.read(2000)).ends_with(">"); ++i)
+    pair_.io.run_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(read.size(), words.size() + 7);
+  EXPECT_TRUE(read.ends_with("x<reset>"));
+  expect_nothing_left();
 }
 
 // ---- the client is gone ----
