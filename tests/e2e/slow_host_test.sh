@@ -19,32 +19,38 @@ for options in "--bootstrap libssh2" "--bootstrap ssh --server /nonexistent"; do
   same "runs" 1 "$(runs)"
 done
 
-# What the far side says first is held up until we have given up, and has said so by the end of stdin.
+# What the far side says first is held up until we have given up, and has said so by the end of stdin. The line runs in a
+# process of its own once the way is held: only a shell that is itself slow would be asked whether anybody waits.
 host=$(sed -n 's/^ *HostName //p' "$e2e_config") port=$(sed -n 's/^ *Port //p' "$e2e_config")
-{
-  cat "$e2e_config"
-  echo "  ProxyCommand python3 $(realpath "$e2e_here")/late_relay.py $host $port $dir/hold $dir/release"
-} >"$dir/config"
-held_up() { # OPTION...
-  shell ": >$dir/hold; sleep 0.2"
-  rm -f "$dir/release" "$dir/ended"
-  bounded "$SHIM" "$@" -F "$dir/config" far "echo ran >>$dir/ran; cat >$dir/got; echo >$dir/ended" <"$dir/bytes" \
-    >"$dir/out" 2>"$dir/err" &
+held_up() { # FOLDER OPTION...
+  local at=$dir/$1
+  shift
+  mkdir "$at"
+  {
+    cat "$e2e_config"
+    echo "  ProxyCommand python3 $(realpath "$e2e_here")/late_relay.py $host $port $at/hold $at/release"
+  } >"$at/config"
+  shell ": >$at/hold
+until [ -e $at/hold.taken ]; do sleep 0.02; done
+sh -c \"\$SSH_ORIGINAL_COMMAND\"
+exit"
+  E2E_NEAR=$e2e_token bounded "$SHIM" "$@" -F "$at/config" far "echo ran >>$dir/ran; cat >$at/got; echo >$at/ended" \
+    <"$dir/bytes" >"$dir/out" 2>"$dir/err" &
   shim=$!
   until_true test -e "$dir/ran"
-  until_true "$gone"
-  touch "$dir/release"
+  until_true "$gone" "$at"
+  touch "$at/release"
   wait "$shim"
   same "status" 255 $?
   out_is "" && err_has "^mcdtp-shim: far answered too late, when its command had begun"
   same "runs" 1 "$(runs)"
+  nothing_left
 }
 no_server() { [ -z "$(server_pid)" ]; }
-has_ended() { [ -e "$dir/ended" ]; }
+has_ended() { [ -e "$1/ended" ]; }
 
 step "a greeting that is on its way when nobody waits any more"
-gone=no_server held_up
+gone=no_server held_up greeting
 step "and the word that there is no server"
-gone=has_ended held_up --server /nonexistent
-nothing_left
+gone=has_ended held_up plain --server /nonexistent
 passed
