@@ -20,9 +20,10 @@ constexpr double kDownGain = 0.75;
 constexpr int kLevelRounds = 15;
 constexpr Duration kMinLevel = seconds(1);
 constexpr double kWindowGain = 2;
-constexpr int kDoubtRounds = 20;
-constexpr int kMaxDoubt = 120;   // rounds
-constexpr int kQuietProof = 30;  // rounds of doubt that a quiet round with a short queue takes away
+constexpr int kManyDoubts = 2;
+constexpr int kMaxDoubt = 12;
+constexpr int kFailedProof = 1;
+constexpr int kProof = 3;
 
 constexpr double kAnswer = 0.25;
 constexpr double kTargetAtOne = 15;      // s at 1 byte/s: 13 ms at 10 Mbit/s, 4.2 ms at 100, 1.3 ms at 1,000
@@ -108,6 +109,10 @@ bool CongestionAuto::is_short() const {
   return queue_.round() <= std::max(kHostDelay, kShortQueue * queue_.longest());
 }
 
+bool CongestionAuto::is_empty() const {
+  return !queue_.found_shorter() && queue_.round() < std::max(kEmpty * queue_.longest(), kHostDelay);
+}
+
 // As long as it ever was of late, and that is more than hosts or a train of ours make.
 bool CongestionAuto::is_full() const {
   return queue_.round() > std::max(kLongQueue * queue_.longest(), kHostDelay + 0.1 * queue_.rtt_seconds());
@@ -119,8 +124,8 @@ bool CongestionAuto::sees_queues() const {
   return queue_.longest() >= std::min(fair_queue(rate_), kHostDelay + 0.02 * queue_.rtt_seconds());
 }
 
-// For long no round sent quietly has found the queue short: others may keep it full, and may have all the while.
-bool CongestionAuto::is_in_doubt() const { return doubt_ > kDoubtRounds; }
+// Rounds sent quietly have not found the queue short: others may keep it full, and may have all the while.
+bool CongestionAuto::is_in_doubt() const { return doubt_ > kManyDoubts; }
 
 // ---- what it learns ----
 
@@ -201,13 +206,14 @@ void CongestionAuto::end_round(const ReportSample& sample) {
 }
 
 void CongestionAuto::measure_path() {
-  if (!round_.limited) doubt_ = std::min(doubt_ + 1, kMaxDoubt);
-  if (queue_.found_shorter()) {
-    loss_.forget_own();
-  } else if (is_short() && sees_queues() && round_.quiet > 0) {
-    doubt_ = std::max(0, doubt_ - kQuietProof);
-    if (!is_in_doubt()) loss_.on_quiet(round_.quiet, round_.quiet_lost);
+  if (queue_.found_shorter()) loss_.forget_own();
+  if (round_.quiet == 0) return;
+  if (queue_.found_shorter() || !is_short() || !sees_queues()) {
+    doubt_ = std::min(doubt_ + kFailedProof, kMaxDoubt);
+    return;
   }
+  doubt_ = std::max(0, doubt_ - kProof);
+  if (!is_in_doubt()) loss_.on_quiet(round_.quiet, round_.quiet_lost);
 }
 
 // What the round says of the path, in bytes/s.
@@ -225,7 +231,7 @@ void CongestionAuto::learn_rate(double seen) {
   rate_ = is_queued() && !round_.is_held_back() ? smooth : std::max(rate_, smooth);
   step_known_ += (1 - step_known_) * weight;
   if (phase_ != Phase::kLevel || !loss_.is_congested(is_full() || !sees_queues() || is_in_doubt())) return;
-  if (is_in_doubt() && sees_queues() && !tcp_) return contest();
+  if (is_in_doubt() && sees_queues() && !is_empty() && !tcp_) return contest();
   // Loss without a queue: a policer, or a queue too short to be seen. And a queue that others keep full.
   const bool may_be_ours = !is_queued() || (is_full() && !tcp_);
   if (!may_be_ours) return;
@@ -256,7 +262,7 @@ bool CongestionAuto::is_time_for_down(Time now) const {
 
 void CongestionAuto::judge_startup(Time now) {
   if (round_.lost > kManyLost && round_.loss() > kOverflow) {
-    doubt_ = kDoubtRounds + 1;
+    doubt_ = kManyDoubts + 1;
     return enter(now, Phase::kDrain);
   }
   if (rate_ >= full_rate_ * kStartupGrowth) {

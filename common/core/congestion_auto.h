@@ -87,6 +87,7 @@ class CongestionAuto : public CongestionController {
   bool is_queued() const;
   bool is_crowded() const;
   bool is_short() const;
+  bool is_empty() const;
   bool is_full() const;
   bool sees_queues() const;
   bool is_time_for_down(Time now) const;
@@ -101,7 +102,7 @@ class CongestionAuto : public CongestionController {
   std::uint64_t round_ends_at_ = 1;  // when a packet sent after this many bytes is covered
   std::uint64_t rounds_ = 0;
   int rounds_in_phase_ = 0;
-  int doubt_ = 0;  // rounds in which nothing showed that the queue is our own; see is_in_doubt
+  int doubt_ = 0;  // grows with each quiet round that did not find the queue short; see is_in_doubt
   Time phase_began_{};
   bool was_idle_ = false;  // nothing was in flight after the report before
   double rate_ = 0;        // bytes/s
