@@ -33,6 +33,8 @@ std::optional<OutgoingPacket> Session::poll_packet(Time now, ChannelId id, Mutab
     if (has_nothing_new() && !packet.asks()) copied = fill_copy(now, *channel, packet);
   }
   if (packet.empty()) return std::nullopt;
+  // A packet without data says nothing of what the path could carry, and is not to end a start-up.
+  if (channel->is_datagram() && !streams_.has_data()) channel->flow->on_application_limited();
   if (packet.asks() && channel->floor_due(now)) packet.floor(now, *channel);
   // A probe shows that the path carries datagrams of full size, where that much may go.
   if (heading->probing) packet.pad(room.size());
@@ -91,7 +93,6 @@ void Session::fill_data(Time now, Channel& channel, Packetizer& packet, std::siz
   // Before the data, which leave no room.
   if (channel.floor_due(now)) packet.floor(now, channel);
   packet.data(streams_);
-  if (channel.is_datagram() && !streams_.has_data()) channel.flow->on_application_limited();
 }
 
 bool Session::may_send_data(Time now, Channel& channel, std::size_t room) {

@@ -79,6 +79,9 @@ TEST(AutoFillsTheLink, ShallowQueueWithMuchLoss) {
   EXPECT_GE(transfer({100, 50, 0.1, 0.25}, 40 * kMegabyte).share, 0.75);
 }
 
+// Many rounds pass between two that are sent quietly, and only these tell what the path loses.
+TEST(AutoFillsTheLink, MuchLossOnAShortPath) { EXPECT_GE(measure({60, 12.5, 0.1}, seconds(20)).later, 0.95); }
+
 // Packets that overtake each other are not lost.
 TEST(AutoFillsTheLink, Jitter) {
   for (const double jitter_ms : {2.0, 10.0}) {
@@ -182,6 +185,19 @@ TEST(AutoFillsTheLink, BulkAfterSmallWords) {
     EXPECT_LE(seconds_of_bulk_after(0, word, 1'500'000), 0.6) << word;
     EXPECT_LE(seconds_of_bulk_after(1, word, 0), 0.8) << word;
   }
+}
+
+// What takes bulk sends credit and little else meanwhile: that is no start-up of its own.
+TEST(AutoFillsTheLink, OneWayThenTheOther) {
+  const Path path{300, 50, 0.001};
+  const std::uint64_t size = 60'000'000;
+  World world(world_of(path));
+  world.client.write(kStdio, size);
+  ASSERT_TRUE(world.run_until([&] { return world.server.received(kStdio) == size; }, seconds(20)));
+  const Time begin = world.now();
+  world.server.write(kStdio, size);
+  ASSERT_TRUE(world.run_until([&] { return world.client.received(kStdio) == size; }, seconds(60)));
+  EXPECT_GE(static_cast<double>(size) / to_seconds(world.now() - begin) / limit_of(path), 0.5);
 }
 
 TEST(FixedKeepsItsRate, WithLoss) {
