@@ -16,7 +16,7 @@ exit $(($# + 40))
 END
 chmod +x "$dir/show"
 export LC_FAR=sent
-bounded python3 "$e2e_here/parsing_test.py" "$MCDTP_BIN/parsed-options" "$SHIM" "$e2e_config" "$dir/show" \
+E2E_BOUND=600 bounded python3 "$e2e_here/parsing_test.py" "$MCDTP_BIN/parsed-options" "$SHIM" "$e2e_config" "$dir/show" \
   "$(sed -n 's/^ *Port //p' "$e2e_config")" "$other" || fail "see above"
 nothing_left
 passed

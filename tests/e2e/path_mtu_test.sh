@@ -23,7 +23,8 @@ same "datagrams" "1300 1300" "$datagrams"
 
 step "a short command"
 status 0 shim -v far true </dev/null
-err_has "^mcdtp-shim: datagrams of up to 1200 bytes sent, 1200 received$"
+# None at all where its end came first.
+err_has "^mcdtp-shim: datagrams of up to \(0\|1200\) bytes sent, \(0\|1200\) received$"
 
 step "interfaces of 9,000 bytes"
 wan_near ip link set wan0 mtu 9000

@@ -96,7 +96,11 @@ class ExecLine : public testing::TestWithParam<Shell> {
     if (!line) return {"no line", -1};
     std::vector<std::string> words = GetParam().words;
     words.insert(words.end(), {"-c", *line});
-    return run(words, environment_, dir_, stdin_text);
+    // Where the machine is so slow that it asks whether anybody still waits, nothing has run yet that matters here.
+    Ran ran = run(words, environment_, dir_, stdin_text);
+    for (int tries = 0; tries < 20 && ran.out.starts_with(slow_question()); ++tries)
+      ran = run(words, environment_, dir_, stdin_text);
+    return ran;
   }
 
   fs::path dir_, home_;
