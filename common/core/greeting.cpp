@@ -89,7 +89,7 @@ std::string without_server(const ExecRequest& r) {
   std::string script;
   if (!r.environment.empty()) script += R"sh(while [ "$1" = --env ]; do export "$2"; shift 2; done; )sh";
   if (r.asks_environment) {
-    script += R"sh(printf "\nMCDTP env\n"; read -r mcdtp_a mcdtp_b mcdtp_c; )sh";
+    script += R"sh(printf "\nMCDTP env\n"; read -r mcdtp_a mcdtp_b mcdtp_c || exit 75; )sh";
     script += R"sh(if [ "$mcdtp_a$mcdtp_b" = MCDTPenv ]; then )sh";
     script += R"sh(for mcdtp_a in $mcdtp_c; do eval "command export $(printf %b "$mcdtp_a")"; done; fi; )sh";
   }
@@ -99,7 +99,8 @@ std::string without_server(const ExecRequest& r) {
 
 // Runs a server that was found, if it is of the same version; else makes $1 the one that is installed, or is to be.
 // Where nothing can be written or run there, the one that was found stays in $1. What is sent is read to its end in
-// every case, for the command's stdin follows it. Other variables than these would be the command's.
+// every case, for the command's stdin follows it; where there is nothing, nobody waits, and nothing runs. Other
+// variables than these would be the command's.
 std::string with_installation(const ExecRequest& r) {
   std::string script =
       R"sh(if [ -x "$1" ]; then case "$("$1" --version 2>/dev/null)" in ")sh" + server_version();
@@ -107,7 +108,8 @@ std::string with_installation(const ExecRequest& r) {
   script += R"sh(/$(uname -m)/mcdtp-server" "$@"; )sh";
   script +=
       R"sh(if [ -x "$1" ]; then :; elif (umask 077; mkdir -p "${1%/*}" && : >"$1.$$") 2>/dev/null; then )sh";
-  script += R"sh(printf "\nMCDTP install %s\n" "$(uname -m)"; read -r mcdtp_go mcdtp_size mcdtp_sum; )sh";
+  script += R"sh(printf "\nMCDTP install %s\n" "$(uname -m)"; )sh";
+  script += R"sh(read -r mcdtp_go mcdtp_size mcdtp_sum || { rm -f "$1.$$"; exit 75; }; )sh";
   script +=
       R"sh(if [ "$mcdtp_go" = send ]; then head -c "$mcdtp_size" | { cat >"$1.$$"; cat >/dev/null; }; )sh";
   script +=

@@ -331,11 +331,18 @@ TEST_P(ExecLineInstall, WhatIsNotWholeOrCannotRunIsNotKept) {
   std::string other = sent(server_);
   other.back() = 'x';
   const std::string broken = "no program\n";
-  for (const std::string& text : {other, sent(server_).substr(0, 90), sent(broken), std::string("none\n"),
-                                  std::string("send\n"), std::string("")}) {
+  for (const std::string& text :
+       {other, sent(server_).substr(0, 90), sent(broken), std::string("none\n"), std::string("send\n")}) {
     EXPECT_EQ(run_line(request_, text).out, question_ + "\nMCDTP plain\nplain\n") << text;
     EXPECT_EQ(files(), 0u);
   }
+}
+
+TEST_P(ExecLineInstall, WhereNobodyAnswersNothingRuns) {
+  const Ran unanswered = run_line(request_, "");
+  EXPECT_EQ(unanswered.out, question_);
+  EXPECT_EQ(unanswered.status, 75);
+  EXPECT_EQ(files(), 0u);
 }
 
 TEST_P(ExecLineInstall, NothingIsAskedWhereNothingCanBeWritten) {
@@ -385,7 +392,9 @@ TEST_P(ExecLine, WithoutAServerMoreVariablesAreAskedForToo) {
   const auto answer = build_environment_line({{"FIRST", value}, {"SECOND", ""}});
   EXPECT_EQ(run_line(request, *answer + "the input\n").out,
             "\nMCDTP env\n\nMCDTP plain\nb|" + value + "||the input\n");
-  EXPECT_EQ(run_line(request, "").out, "\nMCDTP env\n\nMCDTP plain\nb|||");
+  const Ran unanswered = run_line(request, "");
+  EXPECT_EQ(unanswered.out, environment_question());
+  EXPECT_EQ(unanswered.status, 75);
 }
 
 TEST_P(ExecLine, WhatNeedsAServerRunsNothingWithoutOne) {
