@@ -83,18 +83,21 @@ std::string encoded_words(const ExecRequest& r, const std::vector<std::string>& 
   return encode_words(words);
 }
 
-// What the script does when no server was found. $1 is the first word after the fixed options.
+// What the script does when no server was found. $1 is the first word after the fixed options. The shell that runs the
+// command is the login's own: it is put behind the words before a variable called SHELL can come.
 std::string without_server(const ExecRequest& r) {
   if (r.subsystem || r.needs_server) return R"sh(printf "\nMCDTP nosubsystem\n")sh";
   std::string script;
+  if (r.asks_environment) script += R"sh(set -- "$@" "${SHELL:-/bin/sh}"; )sh";
   if (!r.environment.empty()) script += R"sh(while [ "$1" = --env ]; do export "$2"; shift 2; done; )sh";
   if (r.asks_environment) {
     script += R"sh(printf "\nMCDTP env\n"; read -r mcdtp_a mcdtp_b mcdtp_c || exit 75; )sh";
     script += R"sh(if [ "$mcdtp_a$mcdtp_b" = MCDTPenv ]; then )sh";
     script += R"sh(for mcdtp_a in $mcdtp_c; do eval "command export $(printf %b "$mcdtp_a")"; done; fi; )sh";
   }
-  script += R"sh(printf "\nMCDTP plain\n"; exec "${SHELL:-/bin/sh}" )sh";
-  return script + (r.command ? R"sh(-c "$2")sh" : "-l");
+  const char* shell = !r.asks_environment ? "${SHELL:-/bin/sh}" : r.command ? "$3" : "$1";
+  script += R"sh(printf "\nMCDTP plain\n"; exec ")sh" + std::string(shell);
+  return script + (r.command ? R"sh(" -c "$2")sh" : R"sh(" -l)sh");
 }
 
 // Runs a server that was found, if it is of the same version; else makes $1 the one that is installed, or is to be.

@@ -397,6 +397,22 @@ TEST_P(ExecLine, WithoutAServerMoreVariablesAreAskedForToo) {
   EXPECT_EQ(unanswered.status, 75);
 }
 
+TEST_P(ExecLine, WithoutAServerASentShellIsAVariableAlone) {
+  const fs::path show = dir_ / "show";
+  std::ofstream(show) << "#!/bin/sh\nprintf '%s\\0' \"$SHELL\" \"$@\"\n";
+  fs::permissions(show, fs::perms::owner_all);
+  environment_[2] = "SHELL=" + show.string();
+  ExecRequest request;
+  request.server_command = "/no/server";
+  request.environment = {{"LC_A", "b"}};
+  request.asks_environment = true;
+  const auto answer = build_environment_line({{"SHELL", "/sent"}});
+  const std::string said = "\nMCDTP env\n\nMCDTP plain\n";
+  EXPECT_EQ(run_line(request, *answer).out, said + nul_ended({"/sent", "-l"}));
+  request.command = "a command";
+  EXPECT_EQ(run_line(request, *answer).out, said + nul_ended({"/sent", "-c", "a command"}));
+}
+
 TEST_P(ExecLine, WhatNeedsAServerRunsNothingWithoutOne) {
   ExecRequest request;
   request.server_command = "/no/server";
