@@ -38,9 +38,12 @@ int print(std::string_view text) {
 
 std::int64_t seconds_since_1970() { return static_cast<std::int64_t>(std::time(nullptr)); }
 
-// A shell says so of what it cannot run, a server of ours and ssh of what failed: the far side is out of order, which
-// will not last.
-bool could_not_run(int status) { return status == 126 || status == 127 || status == kFailed; }
+// A shell says so of what it cannot run, a server of ours and ssh of what failed, our own line of whom nobody waits for
+// any more: the far side is out of order or slow, which will not last.
+bool could_not_run(int status, bool late) {
+  constexpr int kNobodyWaits = 75;
+  return status == 126 || status == 127 || status == kFailed || (late && status == kNobodyWaits);
+}
 
 // No greeting: a failed log-in, of which ssh has spoken; or a command that the far side forces on this key, or a
 // server that cannot start. Then the real ssh runs, with the same words; not one byte of stdin has been read.
@@ -53,7 +56,7 @@ int without_greeting(const mcdtp::Options& options, mcdtp::Login& login,
   if (status == kFailed && !login.done && silent) return kFailed;
   if (options.verbose > 0) say("the far side runs no command of ours: going on as plain ssh");
   const bool another = ended || login.result == GreetingFinder::Result::kNone;
-  if (another && !could_not_run(status) && memory && !options.server_subsystem) {
+  if (another && !could_not_run(status, login.late) && memory && !options.server_subsystem) {
     const bool sure = ended && !login.late;
     memory->remember(seconds_since_1970(), sure ? mcdtp::ForcedMemory::kSure : mcdtp::ForcedMemory::kUnsure);
   }

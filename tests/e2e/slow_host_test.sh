@@ -22,14 +22,17 @@ done
 # What the far side says first is held up until we have given up, and has said so by the end of stdin. The line runs in a
 # process of its own once the way is held: only a shell that is itself slow would be asked whether anybody waits.
 host=$(sed -n 's/^ *HostName //p' "$e2e_config") port=$(sed -n 's/^ *Port //p' "$e2e_config")
+late_config() { # FOLDER
+  mkdir "$1"
+  {
+    cat "$e2e_config"
+    echo "  ProxyCommand python3 $(realpath "$e2e_here")/late_relay.py $host $port $1/hold $1/release"
+  } >"$1/config"
+}
 held_up() { # FOLDER OPTION...
   local at=$dir/$1
   shift
-  mkdir "$at"
-  {
-    cat "$e2e_config"
-    echo "  ProxyCommand python3 $(realpath "$e2e_here")/late_relay.py $host $port $at/hold $at/release"
-  } >"$at/config"
+  late_config "$at"
   shell ": >$at/hold
 until [ -e $at/hold.taken ]; do sleep 0.02; done
 sh -c \"\$SSH_ORIGINAL_COMMAND\"
@@ -53,4 +56,25 @@ step "a greeting that is on its way when nobody waits any more"
 gone=no_server held_up greeting
 step "and the word that there is no server"
 gone=has_ended held_up plain --server /nonexistent
+
+step "what never ran runs by the real ssh, and is no forced command"
+at=$dir/asked
+late_config "$at"
+shell ": >$at/hold
+until [ -e $at/hold.taken ]; do sleep 0.02; done
+(sleep 2.2; eval \"\$SSH_ORIGINAL_COMMAND\")
+status=\$?
+echo \$status >>$at/statuses
+exit \$status"
+E2E_NEAR=$e2e_token bounded "$SHIM" -F "$at/config" far "echo ran >>$dir/ran; cat; exit 4" <"$dir/bytes" >"$dir/out" 2>"$dir/err" &
+shim=$!
+until_true test -s "$at/statuses"
+touch "$at/release"
+wait "$shim"
+same "status" 4 $?
+same "statuses" $'75\n4' "$(cat "$at/statuses")"
+same_file "through cat" "$dir/bytes" "$dir/out"
+same "runs" 1 "$(runs)"
+same "what is remembered" "" "$(ls "$dir/cache/mcdtp/forced" 2>/dev/null)"
+nothing_left
 passed
