@@ -20,9 +20,10 @@
 namespace mcdtp {
 namespace {
 
-// The values that ride on the exec line: LANG, LC_* and git's, where ssh would send them. Others may be secret.
+// The values that ride on the exec line: LANG, LC_* and git's, where ssh would send them. Others may be secret, or no
+// shell's to export.
 bool is_for_all_to_see(const std::string& name) {
-  return name == "LANG" || name.starts_with("LC_") || name == "GIT_PROTOCOL";
+  return name == "LANG" || name == "GIT_PROTOCOL" || (name.starts_with("LC_") && is_variable_name(name));
 }
 
 bool is_sent(const std::string& name, const SshConfig& config) {

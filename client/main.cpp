@@ -121,7 +121,7 @@ int log_in_and_run(mcdtp::Options options, mcdtp::TransferLog& log, const std::v
   request.remote_forwards = plan->remote_forwards();
   request.needs_server = options.no_command || plan->forwards_anything();
   const auto opening = mcdtp::build_opening(options, choice.config, request);
-  if (!opening) become_ssh(options, "the command is too long");
+  if (!opening) become_ssh(options, "the command is too long, or the variables to send");
   const auto memory = memory_of(choice);
   const auto background = options.background ? std::make_unique<mcdtp::Background>() : nullptr;
   const auto go_to_background = [&] {

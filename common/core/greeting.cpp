@@ -23,11 +23,6 @@ constexpr std::string_view kServerPlaces =
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-bool is_variable_name(std::string_view name) {
-  const auto fits = [](char c) { return is_letter(c) || is_digit(c) || c == '_'; };
-  return !name.empty() && !is_digit(name[0]) && std::all_of(name.begin(), name.end(), fits);
-}
-
 // Prints where the server is, or nothing.
 std::string server_lookup(std::string_view server) {
   if (server.empty()) return "command -v mcdtp-server";
@@ -84,7 +79,7 @@ std::string encoded_words(const ExecRequest& r, const std::vector<std::string>& 
 }
 
 // What the script does when no server was found. $1 is the first word after the fixed options. The shell that runs the
-// command is the login's own: it is put behind the words before a variable called SHELL can come.
+// command is the login's own: it is put behind the words before a variable called SHELL can come. Names that no shell exports are left out.
 std::string without_server(const ExecRequest& r) {
   if (r.subsystem || r.needs_server) return R"sh(printf "\nMCDTP nosubsystem\n")sh";
   std::string script;
@@ -93,7 +88,8 @@ std::string without_server(const ExecRequest& r) {
   if (r.asks_environment) {
     script += R"sh(printf "\nMCDTP env\n"; read -r mcdtp_a mcdtp_b mcdtp_c || exit 75; )sh";
     script += R"sh(if [ "$mcdtp_a$mcdtp_b" = MCDTPenv ]; then )sh";
-    script += R"sh(for mcdtp_a in $mcdtp_c; do eval "command export $(printf %b "$mcdtp_a")"; done; fi; )sh";
+    script +=
+        R"sh(for mcdtp_a in $mcdtp_c; do eval "command export $(printf %b "$mcdtp_a")" 2>/dev/null; done; fi; )sh";
   }
   const char* shell = !r.asks_environment ? "${SHELL:-/bin/sh}" : r.command ? "$3" : "$1";
   script += R"sh(printf "\nMCDTP plain\n"; exec ")sh" + std::string(shell);
@@ -197,6 +193,11 @@ bool parse_tcp_port(std::string_view text, std::optional<std::uint16_t>& port) {
 
 }  // namespace
 
+bool is_variable_name(std::string_view name) {
+  const auto fits = [](char c) { return is_letter(c) || is_digit(c) || c == '_'; };
+  return !name.empty() && !is_digit(name[0]) && std::all_of(name.begin(), name.end(), fits);
+}
+
 // The words come out of one eval, so that the trailing newlines of a value survive the $(...); they live in
 // the positional parameters, because assigning to a variable changes it for the command where it was
 // exported. No single quote, exclamation mark, newline, or two backslashes in a row: csh and fish would read
@@ -240,7 +241,8 @@ std::optional<std::vector<std::string>> parse_request_line(std::string_view line
 std::optional<std::string> build_environment_line(const Environment& environment) {
   std::vector<std::string> words;
   for (const auto& [name, value] : environment) {
-    if (!is_variable_name(name) || value.find('\0') != value.npos) return std::nullopt;
+    if (name.empty() || name.find_first_of(std::string_view("=\0", 2)) != name.npos) return std::nullopt;
+    if (value.find('\0') != value.npos) return std::nullopt;
     words.push_back(name + "=" + value);
   }
   std::string line = std::string(kEnvironmentStart) + encode_words(words) + "\n";
@@ -257,7 +259,7 @@ std::optional<Environment> parse_environment_line(std::string_view line) {
   Environment environment;
   for (const std::string& word : *words) {
     const std::size_t equals = word.find('=');
-    if (equals == word.npos || !is_variable_name(word.substr(0, equals))) return std::nullopt;
+    if (equals == word.npos || equals == 0) return std::nullopt;
     environment.emplace_back(word.substr(0, equals), word.substr(equals + 1));
   }
   return environment;

@@ -73,8 +73,11 @@ std::optional<std::string> build_exec_line(const ExecRequest& request);
 std::optional<std::string> build_request_line(const ExecRequest& request);
 [[nodiscard]] std::optional<std::vector<std::string>> parse_request_line(std::string_view line);
 
-// Variables that must not stand in argv: a line for the server's stdin, upon environment_question(). Unset: a name is no
-// variable's, a value has a NUL byte, or the line would be longer than kMaxExecLine.
+// Whether a shell can export it; ssh sends others too, as bash's functions are.
+bool is_variable_name(std::string_view name);
+
+// Variables that must not stand in argv: a line for the server's stdin, upon environment_question(). Unset: a name is
+// empty or has '=', there is a NUL byte, or the line would be longer than kMaxExecLine.
 std::optional<std::string> build_environment_line(const Environment& environment);
 [[nodiscard]] std::optional<Environment> parse_environment_line(std::string_view line);
 

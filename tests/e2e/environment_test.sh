@@ -31,6 +31,19 @@ for way in libssh2 ssh; do
   out_is "the input"
 done
 
+step "a function of bash's, as ssh sends it"
+e2e_said() { echo "said $1"; }
+export -f e2e_said
+for sent in 'BASH_FUNC_*' '*'; do
+  status 0 shim -v -oSendEnv="$sent" far 'tr "\0" "\n" </proc/$$/environ | grep -A 2 "^BASH_FUNC_e2e_said"' </dev/null
+  err_has "^mcdtp-shim: backend"
+  same "the function" "BASH_FUNC_e2e_said%%=$(env -0 | tr '\0' '\n' | sed -n 's/^BASH_FUNC_e2e_said%%=//p')" "$(sed 1q "$dir/out")"
+done
+step "and left out where there is no server to take it"
+status 0 shim -q -oSendEnv='BASH_FUNC_*' --server /nonexistent far 'echo "$E2E_SET"' </dev/null
+out_is sev=en && err_is ""
+unset -f e2e_said
+
 step "stdin begins after them"
 pattern 100000 >"$dir/bytes"
 status 0 shim far cat <"$dir/bytes"

@@ -389,7 +389,8 @@ TEST_P(ExecLine, WithoutAServerMoreVariablesAreAskedForToo) {
   request.environment = {{"LC_A", "b"}};
   request.asks_environment = true;
   request.command = "sh -c 'printf %s \"$LC_A|$FIRST|$SECOND|\"; cat'";
-  const auto answer = build_environment_line({{"FIRST", value}, {"SECOND", ""}});
+  const auto answer =
+      build_environment_line({{"FIRST", value}, {"BASH_FUNC_f%%", "() { :\n}"}, {"SECOND", ""}});
   EXPECT_EQ(run_line(request, *answer + "the input\n").out,
             "\nMCDTP env\n\nMCDTP plain\nb|" + value + "||the input\n");
   const Ran unanswered = run_line(request, "");

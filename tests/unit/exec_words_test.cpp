@@ -45,13 +45,15 @@ TEST(ExecWords, OfAnExecLineAndOfARequestLine) {
 }
 
 TEST(ExecWords, OfAnEnvironmentLine) {
-  const Environment some = {{"A", "b c=d\n"}, {"_B1", ""}, {"LC_X", "it's \xff"}};
+  const Environment some = {
+      {"A", "b c=d\n"}, {"_B1", ""}, {"LC_X", "it's \xff"}, {"BASH_FUNC_f%%", "() { :\n}"}};
   EXPECT_EQ(parse_environment_line(build_environment_line(some).value()), some);
   EXPECT_EQ(parse_environment_line(build_environment_line({}).value()), Environment());
   for (const char* bad :
-       {"MCDTP env A=b", "MCDTP request A\n", "MCDTP env A\n", "MCDTP env 1A\\0075b\n", "MCDTP env $\n"})
+       {"MCDTP env A=b", "MCDTP request A\n", "MCDTP env A\n", "MCDTP env \\0075b\n", "MCDTP env $\n"})
     EXPECT_EQ(parse_environment_line(bad), std::nullopt) << bad;
-  EXPECT_EQ(build_environment_line({{"A-B", "c"}}), std::nullopt);
+  EXPECT_EQ(build_environment_line({{"A=B", "c"}}), std::nullopt);
+  EXPECT_EQ(build_environment_line({{"", "c"}}), std::nullopt);
   EXPECT_EQ(build_environment_line({{"A", std::string(1, '\0')}}), std::nullopt);
   EXPECT_EQ(build_environment_line({{"A", std::string(kMaxExecLine, 'x')}}), std::nullopt);
 }
