@@ -25,6 +25,8 @@ class ServerForwarding {
   bool on_news(const StreamNews& news);
   // The client is gone: see Forwarder::drain(). `on_done`: nothing is left to be done, maybe at once.
   void drain(std::function<void()> on_done);
+  // Changes whenever a program takes something.
+  std::uint64_t taken() const { return forwarder_.taken(); }
 
  private:
   // By the stream that asked for them. They last as long as it does.

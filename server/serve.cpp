@@ -24,8 +24,9 @@ namespace mcdtp {
 namespace {
 
 constexpr int kFailed = 255;
-// What the client has left behind is given up when nothing of it was taken for so long.
-constexpr auto kDrainPatience = std::chrono::seconds(10);
+// What the client has left behind is given up when nothing of it was taken for so long. A program may pause, and one
+// whose host is gone ends by itself: see set_forwarding_options().
+constexpr auto kDrainPatience = std::chrono::minutes(10);
 
 // The address that the log-in came to: SSH_CONNECTION is "client port server port".
 std::optional<Endpoint> login_address() {
@@ -234,9 +235,9 @@ void Server::on_client_gone() {
 
 void Server::await_drained() {
   drain_timer_.expires_after(kDrainPatience);
-  drain_timer_.async_wait([this, before = driver_->streams().bytes_taken()](std::error_code error) {
+  drain_timer_.async_wait([this, before = forwarding_->taken()](std::error_code error) {
     if (error) return;
-    if (driver_->streams().bytes_taken() == before) return end(0);
+    if (forwarding_->taken() == before) return end(0);
     await_drained();
   });
 }

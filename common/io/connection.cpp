@@ -66,7 +66,15 @@ Connection::Connection(Driver& driver, StreamId stream, std::shared_ptr<Descript
               [this](WritePump::End how) { on_written(how); }) {}
 
 Connection::~Connection() {
-  if (!ended_) socket_->close();
+  if (ended_) return;
+  if (owes()) reset_on_close(socket_->fd());
+  socket_->close();
+}
+
+// A plain end of the socket would hide that bytes are missing, or a reset.
+bool Connection::owes() const {
+  const Streams& streams = driver_.streams();
+  return streams.was_broken_off(stream_) || (!written_all_ && streams.all_received(stream_));
 }
 
 void Connection::start_writing() {
@@ -107,7 +115,7 @@ bool Connection::drain() {
   if (ended_) return false;
   if (look_) return true;
   if (writer_.ended() || !driver_.streams().all_received(stream_)) {
-    end(false);
+    end(driver_.streams().was_broken_off(stream_));
     return false;
   }
   drained_ = true;

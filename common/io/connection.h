@@ -33,13 +33,15 @@ class Connection {
   // The peer is gone. What it has said to its end still goes to the socket; false: there is nothing like that, and the
   // socket ends.
   bool drain();
+  // Changes whenever the program takes something.
+  std::uint64_t taken() const;
 
  private:
   void on_read();
   void on_written(WritePump::End how);
   void end_if_done();
   void watch_taking();
-  std::uint64_t taken() const;
+  bool owes() const;
   void end_when_taken(bool with_reset);
   void look_whether_taken(bool with_reset);
   void end(bool with_reset);
@@ -54,8 +56,8 @@ class Connection {
   bool writes_ = false;  // bytes of the stream may go to the socket
   bool read_all_ = false;
   bool written_all_ = false;  // or as much as the socket takes
-  bool stopped_ = false;      // the peer takes no more of what we read
-  bool drained_ = false;      // ... nor says anything more
+  bool stopped_ = false;  // the peer takes no more of what we read
+  bool drained_ = false;  // ... nor says anything more
   // Set: the peer's connection is reset, and what is left goes to ours only as long as it takes something.
   std::unique_ptr<asio::steady_timer> patience_;
   // Set: it is awaited that the program's system has all that was written.

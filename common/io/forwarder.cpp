@@ -126,6 +126,12 @@ void Forwarder::drain() {
   });
 }
 
+std::uint64_t Forwarder::taken() const {
+  std::uint64_t sum = 0;
+  for (const auto& [stream, entry] : entries_) sum += entry.connection ? entry.connection->taken() : 0;
+  return sum;
+}
+
 // Its own calls may still be running.
 void Forwarder::erase_later(StreamId stream) {
   asio::post(driver_.io(), [this, stream, alive = std::weak_ptr(alive_)] {

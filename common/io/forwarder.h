@@ -43,6 +43,8 @@ class Forwarder {
   bool may_accept() const { return driver_.streams().can_open(); }
   // Connections under way.
   std::size_t count() const { return entries_.size(); }
+  // Changes whenever a program takes something.
+  std::uint64_t taken() const;
 
  private:
   // Of one stream: exactly one of `dialer` and `connection` is there, but for the moment between.

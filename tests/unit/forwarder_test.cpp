@@ -112,9 +112,9 @@ class ForwarderTest : public testing::Test {
   Listening service_ = listen_nonblocking();
   std::uint16_t near_port_ = 0;
   DriverPair pair_{[this](const StreamNews& news) { near_.on_news(news); },
-                   [this](const StreamNews& news) { far_.on_news(news); }};
+                   [this](const StreamNews& news) { far_->on_news(news); }};
   Forwarder near_{pair_.client};
-  ServerForwarding far_{pair_.server, policy_, [] {}};
+  std::unique_ptr<ServerForwarding> far_ = std::make_unique<ServerForwarding>(pair_.server, policy_, [] {});
   std::unique_ptr<Listener> near_listener_;
 };
 
@@ -262,12 +262,30 @@ TEST_F(ForwarderTest, WhatWasSaidToItsEndStillGoesToASlowService) {
   expect_read(other_service, "not to its end");
   pair_.server.stop();
   bool done = false;
-  far_.drain([&] { done = true; });
+  far_->drain([&] { done = true; });
   expect_read(other_service, "not to its end<end>");
   EXPECT_FALSE(done);
   service.write("an answer that nobody wants");
   EXPECT_TRUE(pair_.until([&] { return service.read() == words + "<end>"; })) << service.read().size();
   EXPECT_TRUE(pair_.until([&] { return done; }));
+}
+
+TEST_F(ForwarderTest, WhatIsNotAwaitedAnyLongerEndsInAReset) {
+  const int little = 4096, small = 1000;
+  setsockopt(service_.sockets[0].get(), SOL_SOCKET, SO_RCVBUF, &little, sizeof little);
+  setsockopt(service_.sockets[0].get(), IPPROTO_TCP, TCP_MAXSEG, &small, sizeof small);
+  Program program = dial();
+  Program service = taken();
+  program.write(std::string(125'000, 'x'));
+  program.end();
+  pair_.until([&] { return pair_.server.streams().all_received(kFirstClientStream); });
+  pair_.server.stop();
+  far_->drain([] {});
+  const std::uint64_t before = far_->taken();
+  EXPECT_EQ(service.read(1), "x");
+  EXPECT_TRUE(pair_.until([&] { return service.read(1000).size() > 5000 && far_->taken() != before; }));
+  far_.reset();
+  EXPECT_TRUE(pair_.until([&] { return service.read().ends_with("<reset>"); }));
 }
 
 TEST_F(ForwarderTest, NothingIsAwaitedWhereNothingIsLeft) {
@@ -276,7 +294,7 @@ TEST_F(ForwarderTest, NothingIsAwaitedWhereNothingIsLeft) {
   pair_.until([&] { return pair_.server.streams().count() == 3; });
   pair_.server.stop();
   bool done = false;
-  far_.drain([&] { done = true; });
+  far_->drain([&] { done = true; });
   EXPECT_TRUE(done);
 }
 
