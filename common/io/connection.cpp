@@ -132,6 +132,7 @@ void Connection::on_read() {
 
 void Connection::on_written(WritePump::End how) {
   written_all_ = true;
+  written_whole_ = how.whole;
   Streams& streams = driver_.streams();
   if (!how.whole && streams.was_reset(stream_)) {
     streams.reset(stream_);
@@ -175,7 +176,9 @@ void Connection::look_whether_taken(bool with_reset) {
   const int left = untaken(socket_->fd());
   looks_ = left == untaken_ ? looks_ + 1 : 0;
   untaken_ = left;
-  if (left == 0 || looks_ > kMostLooks) return end(with_reset);
+  if (left == 0) return end(with_reset);
+  // The system goes on sending what is followed by an end; a reset would discard it.
+  if (looks_ > kMostLooks) return end(with_reset && !written_whole_);
   look_->expires_after(kLook);
   look_->async_wait([this, with_reset, alive = std::weak_ptr(alive_)](std::error_code error) {
     if (!error && !alive.expired() && !ended_) look_whether_taken(with_reset);

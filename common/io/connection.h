@@ -56,6 +56,7 @@ class Connection {
   bool writes_ = false;  // bytes of the stream may go to the socket
   bool read_all_ = false;
   bool written_all_ = false;  // or as much as the socket takes
+  bool written_whole_ = false;
   bool stopped_ = false;  // the peer takes no more of what we read
   bool drained_ = false;  // ... nor says anything more
   // Set: the peer's connection is reset, and what is left goes to ours only as long as it takes something.
