@@ -214,8 +214,11 @@ void stop_ignoring_children() {
 }
 
 // A child of the server, not of the command, which may wait for whatever children it has.
-void start_guardian(int server) {
-  if (syscall(SYS_clone, CLONE_PARENT | SIGCHLD, nullptr, nullptr, nullptr, nullptr) == 0) guard(server);
+// False: there is none.
+bool start_guardian(int server) {
+  const long pid = syscall(SYS_clone, CLONE_PARENT | SIGCHLD, nullptr, nullptr, nullptr, nullptr);
+  if (pid == 0) guard(server);
+  return pid > 0;
 }
 
 // Runs in the new process, all signals blocked.
@@ -223,8 +226,8 @@ void start_guardian(int server) {
                             const Pipe& lifeline, pid_t parent) {
   setsid();
   ::close(lifeline.write.get());
-  start_guardian(lifeline.read.get());
-  prctl(PR_SET_PDEATHSIG, SIGHUP);
+  // Both would hang up twice.
+  if (!start_guardian(lifeline.read.get())) prctl(PR_SET_PDEATHSIG, SIGHUP);
   // It died before it could be watched.
   if (getppid() != parent) _exit(kKilledStatus);
   const bool connected = dup2(in.read.get(), STDIN_FILENO) >= 0 &&
@@ -281,6 +284,7 @@ std::optional<int> Command::try_reap() {
 }
 
 void Command::hang_up() {
+  if (std::exchange(hung_up_, true)) return;
   // No such group: it is not yet leader of one, and the signal waits for it alone.
   if (!status_ && kill(-pid_, SIGHUP) != 0) kill(pid_, SIGHUP);
   dismiss_guardian();

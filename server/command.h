@@ -61,6 +61,7 @@ class Command {
   // be called upon SIGCHLD; once set it stays the same.
   std::optional<int> try_reap();
   // The client is gone: SIGHUP to the process group unless the command was reaped, and the pipes are closed.
+  // Once: a second call does nothing.
   void hang_up();
 
  private:
@@ -71,6 +72,7 @@ class Command {
   OwnedFd stderr_;
   OwnedFd lifeline_;  // to the guardian: closed without a word it says that we died
   pid_t pid_ = 0;
+  bool hung_up_ = false;
   std::optional<int> status_;
 };
 

@@ -240,6 +240,27 @@ TEST_F(CommandTest, HangUpEndsTheProcessGroup) {
   close(fifo);
 }
 
+TEST_F(CommandTest, HangUpComesOnceThoughWeEndToo) {
+  const int fifo = make_fifo();
+  const pid_t starter = fork();
+  if (starter == 0) {
+    Command command(
+        line("exec 3>fifo; trap '' PIPE; trap 'echo hangup >&3' HUP; echo ready; until [ -e over ]; do sleep "
+             "0.02; done"));
+    read_line(command.stdout_pipe().get());
+    command.hang_up();
+    wait_for(fifo, POLLIN);
+    command.hang_up();
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(starter, &status, 0);
+  EXPECT_EQ(read_line(fifo), "hangup");
+  OwnedFd(creat((home_ / "over").c_str(), 0600)).close();
+  EXPECT_EQ(read_all(fifo), "");
+  close(fifo);
+}
+
 // However early: it may not yet lead its group, nor be the shell.
 TEST_F(CommandTest, HangUpAtOnceEndsItToo) {
   for (int i = 0; i < 20; ++i) {
