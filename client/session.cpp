@@ -55,6 +55,7 @@ class ClientSession {
   void on_proved(ChannelId id);
   void on_link_end(ChannelId id);
   void on_stream_news(const StreamNews& news);
+  void on_own_news(const StreamNews& news);
   void on_output_end(WritePump::End end);
   void on_stdio_failure();
   void on_ssh_end();
@@ -189,14 +190,17 @@ void ClientSession::log_soon() {
 }
 
 void ClientSession::on_stream_news(const StreamNews& news) {
-  if (forwarding_.on_news(news)) return;
+  // It may have been the last of what had to come out of our hands.
   const bool done_with = news.kind == StreamNews::Kind::kDelivered || news.kind == StreamNews::Kind::kStopped;
+  if (!forwarding_.on_news(news)) on_own_news(news);
+  if (done_with) end_if_done();
+}
+
+void ClientSession::on_own_news(const StreamNews& news) {
   if (news.kind == StreamNews::Kind::kReadable && news.stream == stdio_) stdout_->on_readable();
   if (news.kind == StreamNews::Kind::kReadable && news.stream == kStderr) stderr_->on_readable();
   if (stdin_ && news.stream == stdio_ && news.kind == StreamNews::Kind::kWritable) stdin_->on_writable();
   if (stdin_ && news.stream == stdio_ && news.kind == StreamNews::Kind::kStopped) stdin_->on_stopped();
-  // It may have been the last of what had to come out of our hands.
-  if (done_with) end_if_done();
 }
 
 void ClientSession::on_event(const SessionEvent& event) {
