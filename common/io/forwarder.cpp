@@ -5,6 +5,13 @@
 #include <utility>
 
 namespace mcdtp {
+namespace {
+
+// Two lost packets of a handshake do not keep a target from being reached.
+constexpr auto kDialPatience = seconds(4);
+
+}  // namespace
+
 std::string sentence_of(ResetReason reason) {
   switch (reason) {
     case ResetReason::kGivenUp: return "Connection reset by peer";
@@ -72,13 +79,33 @@ void Forwarder::connect(StreamId stream, std::shared_ptr<Descriptor> socket) {
   entry.connection = std::make_unique<Connection>(driver_, stream, std::move(socket),
                                                   [this, stream] { erase_later(stream); });
   entry.connection->start_reading();
+  // It was told while there was no connection.
+  if (driver_.streams().gave_up(stream)) entry.connection->on_news(StreamNews::Kind::kStopped);
   entry.connection->start_writing();
   driver_.kick();
 }
 
-// An opener that gives up while we connect, and takes nothing any more, is not waited for.
+// An opener that gives up while we connect, and takes nothing any more, is not waited for: unless it has said something
+// before it was reset, which a program that was connected at once would have got.
 void Forwarder::while_dialing(StreamId stream) {
-  if (!driver_.streams().was_reset(stream) && !driver_.streams().gave_up(stream)) return;
+  const Streams& streams = driver_.streams();
+  if (streams.was_reset(stream)) return give_up_dialing(stream);
+  if (!streams.gave_up(stream)) return;
+  streams.read_to_end(stream) ? give_up_dialing(stream) : dial_a_while(stream);
+}
+
+void Forwarder::dial_a_while(StreamId stream) {
+  Entry& entry = entries_.at(stream);
+  if (entry.patience) return;
+  entry.patience = std::make_unique<asio::steady_timer>(driver_.io(), kDialPatience);
+  entry.patience->async_wait([this, stream, alive = std::weak_ptr(alive_)](std::error_code error) {
+    if (error || alive.expired()) return;
+    const auto found = entries_.find(stream);
+    if (found != entries_.end() && found->second.dialer) give_up_dialing(stream);
+  });
+}
+
+void Forwarder::give_up_dialing(StreamId stream) {
   entries_.at(stream).dialer.reset();
   driver_.streams().release(stream);
   erase_later(stream);
@@ -89,7 +116,7 @@ bool Forwarder::on_news(const StreamNews& news) {
   if (found == entries_.end()) return false;
   Entry& entry = found->second;
   if (!entry.connection) {
-    while_dialing(news.stream);
+    if (entry.dialer) while_dialing(news.stream);
   } else if (entry.reached || !on_opener_news(entry, news)) {
     entry.connection->on_news(news.kind);
   }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <asio/steady_timer.hpp>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -52,6 +54,8 @@ class Forwarder {
     Hooks hooks;
     bool reached = false;
     std::unique_ptr<Dialer> dialer;
+    // Set: the opener was reset after it had said something, which goes out if the target is reached by then.
+    std::unique_ptr<asio::steady_timer> patience;
     std::unique_ptr<Connection> connection;
   };
 
@@ -59,6 +63,8 @@ class Forwarder {
   void on_outcome(StreamId stream, Dialer::Outcome outcome);
   void connect(StreamId stream, std::shared_ptr<Descriptor> socket);
   void while_dialing(StreamId stream);
+  void dial_a_while(StreamId stream);
+  void give_up_dialing(StreamId stream);
   bool on_opener_news(Entry& entry, const StreamNews& news);
   void erase_later(StreamId stream);
 

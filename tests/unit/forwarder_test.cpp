@@ -346,6 +346,29 @@ TEST_F(ForwarderTest, OneThatGivesUpWhileItsTargetIsSilentLeavesNothing) {
   EXPECT_TRUE(failures_.empty());
 }
 
+// Its queue of connections is full: the target takes this one, and what was said, once there is room.
+TEST_F(ForwarderTest, WhatWasSaidBeforeAResetAwaitsTheTarget) {
+  const Listening silent = listen_nonblocking();
+  listen(silent.sockets[0].get(), 0);
+  const Program first = Program::connect(*Endpoint::from_text("127.0.0.1", silent.port));
+  near_listener_ = listen_near(ToTcp{"127.0.0.1", silent.port});
+  Program program = dial();
+  program.write("said");
+  pair_.until([&] { return pair_.server.streams().memory_in_use() > 0; });
+  program.reset();
+  pair_.until([&] { return pair_.server.streams().gave_up(kFirstClientStream); });
+  int fd = -1;
+  const auto accept_one = [&] {
+    return (fd = accept4(silent.sockets[0].get(), nullptr, nullptr, SOCK_CLOEXEC)) >= 0;
+  };
+  ASSERT_TRUE(pair_.until(accept_one));
+  const Program first_service(fd);
+  ASSERT_TRUE(pair_.until(accept_one));
+  Program service(fd);
+  expect_read(service, "said<reset>");
+  expect_nothing_left();
+}
+
 TEST_F(ForwarderTest, WhileNoneMayBeAcceptedNobodySpins) {
   may_accept_ = false;
   Program program = dial();
