@@ -14,7 +14,7 @@
 
 namespace mcdtp {
 
-inline constexpr int kProtocolVersion = 3;
+inline constexpr int kProtocolVersion = 4;
 
 // Names and values of variables.
 using Environment = std::vector<std::pair<std::string, std::string>>;

@@ -44,7 +44,7 @@ TEST(ServerOptions, ByHandAllHaveDefaults) {
 
 TEST(ServerOptions, EachIsRead) {
   const ServerOptions options =
-      parse({"--protocol", "3", "--channels", "64", "--port-range", "1-65535", "--memory", "8388608", "--cc",
+      parse({"--protocol", "4", "--channels", "64", "--port-range", "1-65535", "--memory", "8388608", "--cc",
              "fixed", "--rate", "80000000", "--subsystem", "--env", "GIT_PROTOCOL=version=2", "--env",
              "E=", "--", "sftp"});
   EXPECT_EQ(options.channels, 64U);
