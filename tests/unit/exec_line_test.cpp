@@ -175,7 +175,7 @@ TEST_P(ExecLine, EveryOptionReachesServer) {
   request.command = "sftp";
   request.environment = {{"LANG", "de_DE.UTF-8"}, {"GIT_PROTOCOL", "version=2:a b\n"}, {"LC_ALL", ""}};
   EXPECT_EQ(run_line(request).out, nul_ended({"server",     "--protocol",
-                                              "3",          "--channels",
+                                              "4",          "--channels",
                                               "64",         "--port-range",
                                               "1024-65535", "--memory",
                                               "1",          "--cc",

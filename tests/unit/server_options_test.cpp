@@ -70,7 +70,7 @@ TEST(ServerOptions, Forwards) {
   EXPECT_EQ(plain.policy.gateway_ports, GatewayPorts::kNo);
   EXPECT_TRUE(plain.policy.local_forwards && plain.policy.remote_forwards);
   EXPECT_EQ(refusal({"--no-command", "--", "id"}), "read the options: --no-command and a command");
-  EXPECT_TRUE(parse({"--protocol", "4", "--no-plain", "--", "id"}).no_plain);
+  EXPECT_TRUE(parse({"--protocol", "5", "--no-plain", "--", "id"}).no_plain);
 }
 
 TEST(ServerOptions, TheCommandIsNotLookedInto) {
@@ -132,9 +132,9 @@ TEST(ServerOptions, ARefusalIsOneLine) {
 }
 
 TEST(ServerOptions, OfAnotherVersionOnlyTheCommandIsRead) {
-  const ServerOptions options = parse({"--protocol", "4", "--channels", "many", "--later", "x", "--env",
+  const ServerOptions options = parse({"--protocol", "5", "--channels", "many", "--later", "x", "--env",
                                        "A=b", "--subsystem", "--port-range", "auto", "--", "sftp"});
-  EXPECT_EQ(options.protocol, 4);
+  EXPECT_EQ(options.protocol, 5);
   EXPECT_TRUE(options.subsystem);
   EXPECT_EQ(options.command, "sftp");
   EXPECT_EQ(options.environment.at(0).second, "b");
