@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "common/io/interface_mtu.h"
+#include "common/io/system.h"
 
 namespace mcdtp {
 namespace {
@@ -34,7 +35,10 @@ std::optional<PathId> UdpChannel::path_of(const Endpoint& from) {
   return static_cast<PathId>(known - paths_.begin());
 }
 
-bool UdpChannel::receive(Time now, ReceiveBatch& batch, Session& session) {
+bool UdpChannel::receive(ReceiveBatch& batch, Session& session) {
+  // Of the time after the read: one from before it lies before the arrival of what came meanwhile, and on a busy
+  // machine makes RTTs shorter than the path's.
+  std::optional<Time> arrived;
   const bool more = socket_->receive(batch, [&](const Endpoint& from, MutableBytes datagram) {
     const auto header = decode_header(datagram);
     const auto frames = header ? opener_.open(datagram) : std::nullopt;
@@ -44,7 +48,8 @@ bool UdpChannel::receive(Time now, ReceiveBatch& batch, Session& session) {
       ++unopened_;
       return;
     }
-    session.on_packet(now, id_, *path, header->number, header->flags, *frames, datagram.size());
+    if (!arrived) arrived = now();
+    session.on_packet(*arrived, id_, *path, header->number, header->flags, *frames, datagram.size());
   });
   session.set_kernel_drops(id_, socket_->counters().kernel_drops);
   return more;

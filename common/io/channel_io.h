@@ -23,7 +23,7 @@ class UdpChannel {
   UdpSocket& socket() { return *socket_; }
 
   // Reads once; every packet that opens goes to the session. True: there may be more.
-  bool receive(Time now, ReceiveBatch& batch, Session& session);
+  bool receive(ReceiveBatch& batch, Session& session);
 
   enum class Sent {
     kNothing,  // the session had nothing for this channel

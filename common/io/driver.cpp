@@ -171,7 +171,7 @@ void Driver::wait_udp_readable(ChannelId id) {
   udp_.at(id)->socket().async_wait_readable([this, id](std::error_code error) {
     if (error || stopped_ || !udp_.contains(id)) return;
     UdpChannel& channel = *udp_.at(id);
-    for (int reads = 0; reads < kReadsPerTurn && channel.receive(now(), batch_, session_);) ++reads;
+    for (int reads = 0; reads < kReadsPerTurn && channel.receive(batch_, session_);) ++reads;
     wait_udp_readable(id);
     kick();
   });

@@ -66,7 +66,7 @@ class ChannelIo : public ::testing::Test {
   }
   void turn(Session& session, UdpChannel& io) {
     if (session.next_timeout() <= now()) session.on_timeout(now());
-    for (bool more = true; more;) more = io.receive(now(), batch_, session);
+    for (bool more = true; more;) more = io.receive(batch_, session);
     const Bytes bytes = session.streams().readable(kStdio);
     if (!bytes.empty()) session.streams().consume(kStdio, bytes.size());
     for (MutableBytes room; !(room = session.streams().write_room(kStdio)).empty() && &session == &client_;) {
