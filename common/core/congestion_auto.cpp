@@ -209,7 +209,9 @@ void CongestionAuto::measure_path() {
   if (queue_.found_shorter()) loss_.forget_own();
   if (round_.quiet == 0) return;
   if (queue_.found_shorter() || !is_short() || !sees_queues()) {
-    doubt_ = std::min(doubt_ + kFailedProof, kMaxDoubt);
+    // Half of a round that was not quiet shows the queue of the other half.
+    const bool is_proof = !round_.limited && round_.quiet > round_.covered / 2;
+    doubt_ = std::min(doubt_ + (is_proof ? kFailedProof : 0), kMaxDoubt);
     return;
   }
   doubt_ = std::max(0, doubt_ - kProof);

@@ -163,6 +163,7 @@ void Connection::watch_taking() {
 
 // Bytes that the program's system has.
 std::uint64_t Connection::taken() const {
+  if (ended_) return written_;
   return written_ - static_cast<std::uint64_t>(untaken(socket_->fd()));
 }
 

@@ -29,8 +29,22 @@ late_config() { # FOLDER
     echo "  ProxyCommand python3 $(realpath "$e2e_here")/late_relay.py $host $port $1/hold $1/release"
   } >"$1/config"
 }
+# On a machine so slow that the line asks all the same, the real ssh runs the command, once too: that is tried again.
 held_up() { # FOLDER OPTION...
-  local at=$dir/$1
+  local try
+  for try in 1 2 3 4 5; do
+    hold_up "$dir/$1.$try" "${@:2}"
+    same "runs" 1 "$(runs)"
+    nothing_left
+    [ "$got" -ne 0 ] || continue
+    same "status" 255 "$got"
+    out_is "" && err_has "^mcdtp-shim: far answered too late, when its command had begun"
+    return
+  done
+  fail "this machine is too slow for it"
+}
+hold_up() { # FOLDER OPTION...
+  local at=$1
   shift
   late_config "$at"
   shell ": >$at/hold
@@ -44,10 +58,7 @@ exit"
   until_true "$gone" "$at"
   touch "$at/release"
   wait "$shim"
-  same "status" 255 $?
-  out_is "" && err_has "^mcdtp-shim: far answered too late, when its command had begun"
-  same "runs" 1 "$(runs)"
-  nothing_left
+  got=$?
 }
 no_server() { [ -z "$(server_pid)" ]; }
 has_ended() { [ -e "$1/ended" ]; }
