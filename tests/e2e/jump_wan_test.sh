@@ -12,32 +12,18 @@ trap 'sshd_stop "$dir/target"; e2e_clean' EXIT
   sed 's/^Host far$/Host jump/' "$dir/sshd/ssh_config"
 } >"$dir/config"
 e2e_config=$dir/config
-pattern 1000000 >"$dir/bytes"
-mkfifo "$dir/stdin"
-has() { grep -q -- "$1" "$dir/log"; }
-size_is() { [ "$(stat -c %s "$1")" -ge "$2" ]; }
+. "$e2e_here/both_ways.sh"
 jumps() { grep -c 'Accepted publickey' "$dir/sshd/sshd.log"; }
 
-# Bytes both ways, and more once the line of -v is there.
-both_ways() { # LINE
-  local before shim
+# The log-in at the jump host is one.
+by_one_jump() { # LINE
+  local before
   before=$(jumps)
-  shim -v far 'cat; echo end >&2; exit 7' <"$dir/stdin" >"$dir/got" 2>"$dir/log" &
-  shim=$!
-  exec 8>"$dir/stdin"
-  cat "$dir/bytes" >&8
-  until_true size_is "$dir/got" 1000000
-  until_true has "$1"
-  cat "$dir/bytes" >&8
-  exec 8>&-
-  wait "$shim"
-  same "status" 7 $?
-  cat "$dir/bytes" "$dir/bytes" | cmp - "$dir/got" || fail "the bytes differ"
-  has '^end$' || fail "stderr did not arrive"
+  both_ways "$1"
   same "log-ins at the jump host" $((before + 1)) "$(jumps)"
 }
 on_ssh_alone() {
-  both_ways "^mcdtp-shim: no answer by UDP: the stream goes over the SSH connection"
+  by_one_jump "^mcdtp-shim: no answer by UDP: the stream goes over the SSH connection"
   has ": proved, UDP" && fail "UDP was proved"
   has "direct TCP" && fail "TCP was direct"
   # A command that is over ends the run, whatever is still being tried.
@@ -59,7 +45,7 @@ else
 fi
 
 step "the client reaches the target too, by another way than ssh"
-both_ways "^mcdtp-shim: channel 0: proved, UDP to 10.88.0.2"
+by_one_jump "^mcdtp-shim: channel 0: proved, UDP to 10.88.0.2"
 has "^mcdtp-shim: channel [0-9]*: the control link is a direct TCP connection" || fail "no direct TCP"
 nothing_left
 passed

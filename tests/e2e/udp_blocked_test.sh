@@ -2,27 +2,7 @@
 # A path that lets no UDP through, or only one way, or no more: the bytes arrive, the status is right, -v says why.
 . "$(dirname "$0")/lib.sh"
 e2e_start_far --delay 5
-pattern 1000000 >"$dir/bytes"
-mkfifo "$dir/stdin"
-has() { grep -q -- "$1" "$dir/log"; }
-size_is() { [ "$(stat -c %s "$1")" -ge "$2" ]; }
-
-options=()
-both_ways() { # LINE: of -v
-  : >"$dir/got" && : >"$dir/log"
-  shim -v -c 4 "${options[@]}" far 'cat; echo end >&2; exit 7' <"$dir/stdin" >"$dir/got" 2>"$dir/log" &
-  local shim=$!
-  exec 8>"$dir/stdin"
-  cat "$dir/bytes" >&8
-  until_true size_is "$dir/got" 1000000
-  until_true has "$1"
-  cat "$dir/bytes" >&8
-  exec 8>&-
-  wait "$shim"
-  same "status" 7 $?
-  cat "$dir/bytes" "$dir/bytes" | cmp - "$dir/got" || fail "the bytes differ"
-  has '^end$' || fail "stderr did not arrive"
-}
+. "$e2e_here/both_ways.sh"
 
 step "all UDP blocked"
 wan_relink --delay 5 --block-udp
