@@ -7,6 +7,7 @@
 #   same WHAT WANTED GOT     fails unless the two texts are equal
 #   status WANTED COMMAND... runs it and fails unless it exits so; what it prints is in $dir/out and $dir/err
 #   until_true COMMAND...    polls until it succeeds, for 20 s; then fails
+#   held_until LINE          makes $held, words that keep a far command running until LINE is in $dir/err
 #   far_processes            the processes of logins: whatever sshd started for this test; near_processes: programs
 #                            started by shim_in_background and their children
 #   shim_in_background ...   starts mcdtp-shim itself as this shell's child ($!), no program around it
@@ -110,6 +111,14 @@ until_true() {
   fail "never true: $*"
 }
 
+# The far command, which ends with $held, stays until stderr has LINE: nothing else says that it came before the end.
+held_until() { # LINE
+  rm -f "$dir/seen"
+  : >"$dir/err"
+  held="until [ -e '$dir/seen' ]; do sleep 0.05; done"
+  { until_true grep -q -- "$1" "$dir/err"; : >"$dir/seen"; } &
+}
+
 # Zombies have no environment to read, and are gone for all purposes.
 with_environment() {
   local file
@@ -122,9 +131,16 @@ far_processes() { with_environment "E2E_TOKEN=$e2e_token"; }
 near_processes() { with_environment "E2E_NEAR=$e2e_token"; }
 no_far_processes() { [ -z "$(far_processes)" ]; }
 no_near_processes() { [ -z "$(near_processes)" ]; }
+# Each with its state, where in the kernel it waits, and its command line.
+name_processes() { [ "$#" -eq 0 ] || ps -o pid=,ppid=,stat=,wchan=,args= -p "$(IFS=,; echo "$*")"; }
 nothing_left() {
-  until_true no_near_processes
-  until_true no_far_processes
+  local tries
+  for ((tries = 0; tries < 400; ++tries)); do
+    no_near_processes && no_far_processes && return 0
+    sleep 0.05
+  done
+  name_processes $(near_processes) $(far_processes) >"$dir/err" 2>&1
+  fail "processes that do not end"
 }
 
 server_pid() { local pid; for pid in $(far_processes); do [ "$(cat "/proc/$pid/comm" 2>/dev/null)" != mcdtp-server ] || echo "$pid"; done; }
