@@ -21,7 +21,7 @@ expect() {
   done
   ((expression)) || fail "$1 ($expression)"
 }
-wait_until() { local i; for i in {1..1000}; do "$@" && return 0; sleep 0.01; done; fail "never true: $*"; }
+wait_until() { local i; for i in {1..5000}; do "$@" && return 0; sleep 0.01; done; fail "never true: $*"; }
 send_udp() { "${3:-wan_near}" bash -c 'for ((i = 0; i < $0; ++i)); do printf "%*s" $1 >/dev/udp/$2/9; done' \
   "$1" "$2" "${4:-10.77.0.2}" 2>/dev/null; }
 ping_far() { wan_near ping -n -W 10 "$@" 10.77.0.2; }

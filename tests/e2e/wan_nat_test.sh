@@ -9,7 +9,7 @@ trap 'wan_down; rm -rf "$dir"' EXIT
 
 case=
 fail() { echo "FAILED: $case: $*"; [ -z "$WAN_STATS" ] || wan_stats; exit 1; }
-wait_until() { local i; for i in {1..1000}; do "$@" && return 0; sleep 0.01; done; fail "never true: $*"; }
+wait_until() { local i; for i in {1..5000}; do "$@" && return 0; sleep 0.01; done; fail "never true: $*"; }
 expect() { [ "$(wan_stat "$1")" "${@:2}" ] || fail "$*: it is $(wan_stat "$1")"; }
 
 # Answers each datagram with the port that it came from, before it the datagram itself; "again PORT" is answered to
