@@ -81,6 +81,7 @@ void Forwarder::connect(StreamId stream, std::shared_ptr<Descriptor> socket) {
   entry.connection->start_reading();
   // It was told while there was no connection.
   if (driver_.streams().gave_up(stream)) entry.connection->on_news(StreamNews::Kind::kStopped);
+  if (drained_) entry.connection->drain();
   entry.connection->start_writing();
   driver_.kick();
 }
@@ -148,9 +149,15 @@ bool Forwarder::on_opener_news(Entry& entry, const StreamNews& news) {
 }
 
 void Forwarder::drain() {
-  std::erase_if(entries_, [](const auto& entry) {
-    return !entry.second.connection || !entry.second.connection->drain();
-  });
+  drained_ = true;
+  std::erase_if(entries_, [this](const auto& entry) { return !drain(entry.first, entry.second); });
+}
+
+// False: nothing is left to be done for it.
+bool Forwarder::drain(StreamId stream, const Entry& entry) const {
+  if (entry.connection) return entry.connection->drain();
+  const Streams& streams = driver_.streams();
+  return entry.dialer && streams.all_received(stream) && !streams.was_reset(stream);
 }
 
 std::uint64_t Forwarder::taken() const {

@@ -39,7 +39,8 @@ class Forwarder {
   // False: it is none of ours.
   bool on_news(const StreamNews& news);
 
-  // The peer is gone: what it has said to the end of a connection still goes there, all others end.
+  // The peer is gone: what it has said to the end of a connection still goes there, even if that is yet to be made; all
+  // others end.
   void drain();
 
   bool may_accept() const { return driver_.streams().can_open(); }
@@ -64,6 +65,7 @@ class Forwarder {
   void connect(StreamId stream, std::shared_ptr<Descriptor> socket);
   void while_dialing(StreamId stream);
   void dial_a_while(StreamId stream);
+  bool drain(StreamId stream, const Entry& entry) const;
   void give_up_dialing(StreamId stream);
   bool on_opener_news(Entry& entry, const StreamNews& news);
   void erase_later(StreamId stream);
@@ -72,6 +74,7 @@ class Forwarder {
   NameLookup names_;
   std::function<void()> on_empty_;
   std::map<StreamId, Entry> entries_;
+  bool drained_ = false;
   std::shared_ptr<char> alive_ = std::make_shared<char>();
 };
 

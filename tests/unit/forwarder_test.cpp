@@ -6,6 +6,8 @@
 #include <sys/resource.h>
 
 #include <filesystem>
+#include <optional>
+#include <utility>
 
 #include "common/io/listener.h"
 #include "server/forwarding.h"
@@ -60,6 +62,38 @@ class Program {
   std::string text_;
 };
 
+Listening listen_nonblocking() {
+  Listening service = listen_tcp({*Endpoint::from_text("127.0.0.1", 0)});
+  fcntl(service.sockets[0].get(), F_SETFL, O_NONBLOCK);
+  return service;
+}
+
+// A service whose queue of connections is full: a second one comes about once it has accepted the first.
+class FullTarget {
+ public:
+  FullTarget() {
+    listen(socket(), 0);
+    first_ = Program::connect(*Endpoint::from_text("127.0.0.1", port()));
+  }
+
+  std::uint16_t port() const { return listening_.port; }
+  // nullopt: it has not come yet.
+  std::optional<Program> take_second() {
+    const int fd = accept4(socket(), nullptr, nullptr, SOCK_CLOEXEC);
+    if (fd < 0) return std::nullopt;
+    if (std::exchange(first_taken_, true)) return Program(fd);
+    ::close(fd);
+    return std::nullopt;
+  }
+
+ private:
+  int socket() const { return listening_.sockets[0].get(); }
+
+  Listening listening_ = listen_nonblocking();
+  std::optional<Program> first_;
+  bool first_taken_ = false;
+};
+
 // A near port that leads to a far service, through both drivers.
 class ForwarderTest : public testing::Test {
  protected:
@@ -97,12 +131,6 @@ class ForwarderTest : public testing::Test {
     EXPECT_TRUE(pair_.until([&] {
       return near_.count() == 0 && pair_.client.streams().count() == 2 && pair_.server.streams().count() == 2;
     }));
-  }
-
-  static Listening listen_nonblocking() {
-    Listening service = listen_tcp({*Endpoint::from_text("127.0.0.1", 0)});
-    fcntl(service.sockets[0].get(), F_SETFL, O_NONBLOCK);
-    return service;
   }
 
   Policy policy_;
@@ -334,10 +362,8 @@ TEST_F(ForwarderTest, OneThatGivesUpWhileItsTargetIsSoughtLeavesNothing) {
 }
 
 TEST_F(ForwarderTest, OneThatGivesUpWhileItsTargetIsSilentLeavesNothing) {
-  const Listening silent = listen_tcp({*Endpoint::from_text("127.0.0.1", 0)});
-  listen(silent.sockets[0].get(), 0);
-  const Program first = Program::connect(*Endpoint::from_text("127.0.0.1", silent.port));
-  near_listener_ = listen_near(ToTcp{"127.0.0.1", silent.port});
+  const FullTarget silent;
+  near_listener_ = listen_near(ToTcp{"127.0.0.1", silent.port()});
   Program program = dial();
   program.write("x");
   pair_.until([&] { return pair_.server.streams().memory_in_use() > 0; });
@@ -346,27 +372,68 @@ TEST_F(ForwarderTest, OneThatGivesUpWhileItsTargetIsSilentLeavesNothing) {
   EXPECT_TRUE(failures_.empty());
 }
 
-// Its queue of connections is full: the target takes this one, and what was said, once there is room.
-TEST_F(ForwarderTest, WhatWasSaidBeforeAResetAwaitsTheTarget) {
-  const Listening silent = listen_nonblocking();
-  listen(silent.sockets[0].get(), 0);
-  const Program first = Program::connect(*Endpoint::from_text("127.0.0.1", silent.port));
-  near_listener_ = listen_near(ToTcp{"127.0.0.1", silent.port});
-  Program program = dial();
-  program.write("said");
-  pair_.until([&] { return pair_.server.streams().memory_in_use() > 0; });
+// What was said while the server connects goes to the target once that has room.
+class FullTargetTest : public ForwarderTest {
+ protected:
+  FullTargetTest() { near_listener_ = listen_near(ToTcp{"127.0.0.1", target_.port()}); }
+
+  // A program whose words are with the server.
+  Program said(const std::string& text) {
+    Program program = dial();
+    program.write(text);
+    EXPECT_TRUE(pair_.until([&] { return pair_.server.streams().memory_in_use() > 0; }));
+    return program;
+  }
+  Program reached() {
+    std::optional<Program> service;
+    EXPECT_TRUE(pair_.until([&] { return (service = target_.take_second()).has_value(); }));
+    return service ? std::move(*service) : Program(-1);
+  }
+
+  FullTarget target_;
+};
+
+TEST_F(FullTargetTest, WhatWasSaidBeforeAReset) {
+  Program program = said("said");
   program.reset();
   pair_.until([&] { return pair_.server.streams().gave_up(kFirstClientStream); });
-  int fd = -1;
-  const auto accept_one = [&] {
-    return (fd = accept4(silent.sockets[0].get(), nullptr, nullptr, SOCK_CLOEXEC)) >= 0;
-  };
-  ASSERT_TRUE(pair_.until(accept_one));
-  const Program first_service(fd);
-  ASSERT_TRUE(pair_.until(accept_one));
-  Program service(fd);
+  Program service = reached();
   expect_read(service, "said<reset>");
   expect_nothing_left();
+}
+
+TEST_F(FullTargetTest, WhatWasSaidToItsEndWhereTheClientIsGone) {
+  Program program = said("said");
+  program.end();
+  pair_.until([&] { return pair_.server.streams().all_received(kFirstClientStream); });
+  pair_.server.stop();
+  bool done = false;
+  far_->drain([&] { done = true; });
+  Program service = reached();
+  EXPECT_FALSE(done);
+  service.write("an answer that nobody wants");
+  expect_read(service, "said<end>");
+  EXPECT_TRUE(pair_.until([&] { return done; }));
+}
+
+TEST_F(FullTargetTest, WhatWasSaidBeforeAResetWhereTheClientIsGone) {
+  Program program = said("said");
+  program.reset();
+  pair_.until([&] { return pair_.server.streams().gave_up(kFirstClientStream); });
+  pair_.server.stop();
+  bool done = false;
+  far_->drain([&] { done = true; });
+  Program service = reached();
+  expect_read(service, "said<reset>");
+  EXPECT_TRUE(pair_.until([&] { return done; }));
+}
+
+TEST_F(FullTargetTest, WhatWasNotSaidToItsEndIsNotAwaitedWhereTheClientIsGone) {
+  const Program program = said("said");
+  pair_.server.stop();
+  bool done = false;
+  far_->drain([&] { done = true; });
+  EXPECT_TRUE(done);
 }
 
 TEST_F(ForwarderTest, WhileNoneMayBeAcceptedNobodySpins) {
