@@ -117,8 +117,10 @@ PipeChannel::PipeChannel(ChannelId id, BytePipe pipe, const SessionKeys* keys, R
   opener_.emplace(*keys, incoming(role), id);
 }
 
-BytePipe::Status PipeChannel::receive(Time now, Session& session) {
+BytePipe::Status PipeChannel::receive(Session& session) {
   bool bad = false;
+  // As of a datagram channel.
+  std::optional<Time> arrived;
   const BytePipe::Status status = pipe_.read([&](MutableBytes packet) {
     const auto header = decode_header(packet);
     if (bad || !header || header->channel != id_) {
@@ -127,7 +129,9 @@ BytePipe::Status PipeChannel::receive(Time now, Session& session) {
     }
     const auto frames = opener_ ? opener_->open(packet) : std::optional(packet.subspan(kHeaderSize));
     bad = !frames;
-    if (frames) session.on_packet(now, id_, 0, header->number, header->flags, *frames, packet.size());
+    if (bad) return;
+    if (!arrived) arrived = now();
+    session.on_packet(*arrived, id_, 0, header->number, header->flags, *frames, packet.size());
   });
   return bad ? BytePipe::Status::kBroken : status;
 }

@@ -84,7 +84,7 @@ class PipeChannel {
   BytePipe& pipe() { return pipe_; }
 
   // Reads once; kBroken also for a packet that does not open or is of another channel.
-  BytePipe::Status receive(Time now, Session& session);
+  BytePipe::Status receive(Session& session);
   // One record, if the pipe takes it. True: one was sent.
   bool send(Time now, Session& session, BytePipe::Status& status);
 

@@ -206,7 +206,7 @@ void Driver::wait_pipe_readable(ChannelId id) {
 }
 
 void Driver::receive_from_pipe(ChannelId id) {
-  const BytePipe::Status status = pipes_.at(id)->receive(now(), session_);
+  const BytePipe::Status status = pipes_.at(id)->receive(session_);
   kick();
   if (status != BytePipe::Status::kOpen) return pipe_ended(id);
   wait_pipe_readable(id);

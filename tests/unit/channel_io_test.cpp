@@ -1,11 +1,15 @@
 #include "common/io/channel_io.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
+#include <array>
 #include <cerrno>
 #include <functional>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "common/io/system.h"
@@ -139,6 +143,76 @@ TEST_F(ChannelIo, ARefusedTrainLowersTheSize) {
   ASSERT_TRUE(run([&] { return size() <= 1372; }));
   const std::uint64_t before = server_.channel(0)->receipts.received();
   EXPECT_TRUE(run([&] { return server_.channel(0)->receipts.received() > before + 1000; }));
+}
+
+struct SocketPair {
+  SocketPair() { EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0); }
+  std::array<int, 2> ends{};
+};
+
+// One end of a pipe channel. What it sends is taken from a socket of the test's, and what it receives put into another.
+class PipeEnd {
+ public:
+  explicit PipeEnd(Role role)
+      : session_(now(), one_channel(role)),
+        read_from_(std::make_shared<Descriptor>(io_, in_.ends[0])),
+        channel_(kSshChannel, BytePipe(read_from_, std::make_shared<Descriptor>(io_, out_.ends[0])), nullptr,
+                 role) {
+    session_.add_stream_channel(now(), kSshChannel);
+  }
+
+  Session& session() { return session_; }
+  void put(const std::vector<std::uint8_t>& bytes) const {
+    EXPECT_EQ(::write(in_.ends[1], bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+  }
+  // Waits until there is something to be read.
+  void receive_slowly() {
+    const int fd = in_.ends[0], flags = fcntl(fd, F_GETFL);
+    fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
+    EXPECT_EQ(channel_.receive(session_), BytePipe::Status::kOpen);
+    fcntl(fd, F_SETFL, flags);
+  }
+  // All that it sends by now.
+  std::vector<std::uint8_t> send() {
+    BytePipe::Status status = BytePipe::Status::kOpen;
+    session_.on_timeout(now());
+    while (channel_.send(now(), session_, status)) {
+    }
+    std::vector<std::uint8_t> bytes(64 * 1024);
+    const ssize_t n = recv(out_.ends[1], bytes.data(), bytes.size(), MSG_DONTWAIT);
+    bytes.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
+    return bytes;
+  }
+
+ private:
+  SocketPair in_, out_;
+  asio::io_context io_;
+  Session session_;
+  std::shared_ptr<Descriptor> read_from_;
+  PipeChannel channel_;
+};
+
+// A time of before the read would make RTTs shorter than the way.
+TEST(PipeChannelIo, WhatAReadBringsHasArrivedByItsEnd) {
+  constexpr auto kWay = milliseconds(20);
+  PipeEnd client(Role::kClient), server(Role::kServer);
+  const auto& rtt = client.session().channel(kSshChannel)->loss.rtt();
+  for (const Time end = now() + seconds(10); now() < end && !rtt.has_sample();) {
+    if (const auto bytes = client.send(); !bytes.empty()) {
+      server.put(bytes);
+      server.receive_slowly();
+    }
+    const auto bytes = server.send();
+    if (bytes.empty()) continue;
+    std::thread way([&] {
+      std::this_thread::sleep_for(kWay);
+      client.put(bytes);
+    });
+    client.receive_slowly();
+    way.join();
+  }
+  EXPECT_TRUE(rtt.has_sample());
+  EXPECT_GE(rtt.min(), kWay);
 }
 
 }  // namespace
