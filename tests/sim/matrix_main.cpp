@@ -4,15 +4,33 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <map>
 #include <string>
+#include <string_view>
 
 #include "tests/sim/matrix.h"
 
 // sim-matrix: the wide matrix of links in virtual time, one line of CSV a link. Prints; judges nothing.
-// Usage: sim-matrix [--rates A,B,..] [--delays ..] [--losses ..] [--bursts ..] [--queues ..] [--seconds N] [--cc NAME]
-//   [--jobs N]. rate Mbit/s, delay ms one way, loss %, burst packets, queue rate x RTT.
 namespace mcdtp::sim {
 namespace {
+
+constexpr std::string_view kUsage =
+    R"(Usage: sim-matrix [OPTION VALUE]...
+Measures what one transfer gets of each link of the wide matrix, in virtual time: a line of CSV a link.
+
+  --rates LIST    of the links, Mbit/s            (10,100,500,1000,10000)
+  --delays LIST   one way, ms                     (5,25,50,150,300)
+  --losses LIST   each way, %                     (0,0.1,1,5,10)
+  --bursts LIST   packets lost in a row, the mean (1,4)
+  --queues LIST   in rate x RTT, at least 64 KiB  (0.25,1,4)
+  --seconds N     of a transfer, and at least 1 s after its start (20)
+  --cc NAME       controller: auto, cubic, daimd or none (auto)
+  --jobs N        links at a time (2)
+  --help          print this
+
+later: share of the link's limit after the first 2 s or 16 RTT, whichever is more; whole: with the start. excess: bytes
+sent beyond those needed. standing_queue: share of the queue in use. MCDTP_SIM_SEED chooses the seed.
+)";
 
 using Numbers = std::vector<double>;
 
@@ -27,11 +45,24 @@ struct Arguments {
   std::string congestion = "auto";
 };
 
-Numbers numbers(const std::string& text) {
+// What main() says in one sentence.
+struct Mistake {
+  std::string sentence;
+};
+
+double number(const std::string& option, const std::string& text) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end != '\0' || !(value >= 0) || value > 1e9)
+    throw Mistake{option + ": not a number: " + text};
+  return value;
+}
+
+Numbers numbers(const std::string& option, const std::string& text) {
   Numbers list;
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t comma = std::min(text.find(',', at), text.size());
-    list.push_back(std::stod(text.substr(at, comma - at)));
+    list.push_back(number(option, text.substr(at, comma - at)));
     at = comma + 1;
   }
   return list;
@@ -39,26 +70,28 @@ Numbers numbers(const std::string& text) {
 
 Arguments parse(int argc, char** argv) {
   Arguments given;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    const std::string name = argv[i], value = argv[i + 1];
-    if (name == "--rates")
-      given.rates = numbers(value);
-    else if (name == "--delays")
-      given.delays = numbers(value);
-    else if (name == "--losses")
-      given.losses = numbers(value);
-    else if (name == "--bursts")
-      given.bursts = numbers(value);
-    else if (name == "--queues")
-      given.queues = numbers(value);
+  const std::map<std::string, Numbers*> lists{{"--rates", &given.rates},
+                                              {"--delays", &given.delays},
+                                              {"--losses", &given.losses},
+                                              {"--bursts", &given.bursts},
+                                              {"--queues", &given.queues}};
+  for (int i = 1; i < argc; i += 2) {
+    const std::string name = argv[i];
+    const auto list = lists.find(name);
+    if (list == lists.end() && name != "--seconds" && name != "--jobs" && name != "--cc")
+      throw Mistake{"unknown option " + name + ": see --help"};
+    if (i + 1 == argc) throw Mistake{name + " wants a value: see --help"};
+    const std::string value = argv[i + 1];
+    if (list != lists.end())
+      *list->second = numbers(name, value);
     else if (name == "--seconds")
-      given.seconds = std::stod(value);
+      given.seconds = number(name, value);
     else if (name == "--jobs")
-      given.jobs = std::stoi(value);
-    else if (name == "--cc")
+      given.jobs = std::max(1, static_cast<int>(number(name, value)));
+    else if (make_congestion(value, std::nullopt))
       given.congestion = value;
     else
-      throw std::runtime_error("unknown option " + name);
+      throw Mistake{"--cc: no such controller, or one that wants a rate: " + value};
   }
   return given;
 }
@@ -104,6 +137,15 @@ void run(const Arguments& given) {
 }  // namespace mcdtp::sim
 
 int main(int argc, char** argv) {
-  mcdtp::sim::run(mcdtp::sim::parse(argc, argv));
+  if (argc == 2 && std::string_view(argv[1]) == "--help") {
+    std::cout << mcdtp::sim::kUsage;
+    return 0;
+  }
+  try {
+    mcdtp::sim::run(mcdtp::sim::parse(argc, argv));
+  } catch (const mcdtp::sim::Mistake& mistake) {
+    std::cerr << "sim-matrix: " << mistake.sentence << "\n";
+    return 2;
+  }
   return 0;
 }
