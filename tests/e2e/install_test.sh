@@ -44,7 +44,7 @@ same "files" "" "$(installed)"
 step "asked for: one log-in, and all that the command gets"
 pattern 500000 >"$dir/bytes"
 before=$(logins)
-held_until "proved, UDP to 127.0.0.1"
+held_until "proved, UDP to 127.0.0.1" "$root"
 status 4 shim -v --install far "cat; echo err >&2; $held; exit 4" <"$dir/bytes"
 same_file "through cat" "$dir/bytes" "$dir/out"
 err_has "^mcdtp-shim: installing mcdtp-server on far ($machine, [0-9]* bytes)" && err_has "^err$"

@@ -114,11 +114,13 @@ until_true() {
 }
 
 # The far command, which ends with $held, stays until stderr has LINE: nothing else says that it came before the end.
-held_until() { # LINE
-  rm -f "$dir/seen"
+held_until() { # LINE [ROOT OF THE FAR HOST]
+  local seen=${2-}$dir/seen
+  mkdir -p "${2-}$dir"
+  rm -f "$seen"
   : >"$dir/err"
   held="until [ -e '$dir/seen' ]; do sleep 0.05; done"
-  { until_true grep -q -- "$1" "$dir/err"; : >"$dir/seen"; } &
+  { until_true grep -q -- "$1" "$dir/err"; : >"$seen"; } &
 }
 
 # Zombies have no environment to read, and are gone for all purposes.

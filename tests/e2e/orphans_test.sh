@@ -128,6 +128,7 @@ for options in "--bootstrap libssh2" "--bootstrap ssh" "--server /nonexistent"; 
 done
 
 step "SIGQUIT ends it as ssh, without a word or a core"
+: >"$dir/out"
 python3 -c 'import os, signal, sys
 signal.signal(signal.SIGQUIT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])' \
   "$SHIM" -F "$e2e_config" far "echo up; sleep 100" </dev/null >"$dir/out" 2>"$dir/err" &
