@@ -22,10 +22,12 @@ done
 # What the far side says first is held up until we have given up, and has said so by the end of stdin. The line runs in a
 # process of its own once the way is held: only a shell that is itself slow would be asked whether anybody waits.
 host=$(sed -n 's/^ *HostName //p' "$e2e_config") port=$(sed -n 's/^ *Port //p' "$e2e_config")
+# ConnectTimeout: how long we wait, and hear out whom we have waited for; this machine may need most of that for a step.
 late_config() { # FOLDER
   mkdir "$1"
   {
     cat "$e2e_config"
+    echo "  ConnectTimeout 15"
     echo "  ProxyCommand python3 $(realpath "$e2e_here")/late_relay.py $host $port $1/hold $1/release"
   } >"$1/config"
 }
