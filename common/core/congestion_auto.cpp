@@ -12,6 +12,9 @@ constexpr double kStartupGain = 4;
 constexpr double kStartupWindowGain = 2.77;
 constexpr double kStartupGrowth = 1.25;
 constexpr int kFlatRounds = 3;
+constexpr double kLongRtt = 0.15;        // s: from here on the initial window grows with the RTT, ...
+constexpr double kMostTimes = 4;         // at most to so many times kInitialWindow
+constexpr int kFirstRounds = 3;          // the probe's, the first train's, and that of the reports on it
 constexpr double kOverflow = 0.25;       // more than any path loses by itself
 constexpr double kManyLost = 20 * 1200;  // bytes: fewer may be chance
 constexpr double kDrainGain = 0.5;
@@ -34,6 +37,7 @@ constexpr double kSmall = 0.85;            // of the target: a queue for who sen
 constexpr int kSmallRounds = 3;
 constexpr double kBoost = 0.7;
 constexpr double kFirstStake = 0.04;
+constexpr double kLargeStake = 0.36;
 constexpr double kStakeGrowth = 3;
 constexpr double kPays = 0.8;
 constexpr double kHalfKnown = 0.5;
@@ -80,12 +84,19 @@ std::uint64_t CongestionAuto::window() const {
   const bool starts = phase_ == Phase::kStartup;
   const double rate = starts ? rate_ : std::max(rate_, pace_);
   const double bytes = (starts ? kStartupWindowGain : kWindowGain) * rate * round_seconds();
-  return std::max(starts ? kInitialWindow : kMinWindow, static_cast<std::uint64_t>(bytes));
+  return std::max(starts ? initial_window() : kMinWindow, static_cast<std::uint64_t>(bytes));
+}
+
+// A long path is no slower than a short one, and each round of growth takes longer there. RFC 6928's window is a tenth of
+// ours whatever the RTT, but this one is paced: as a rate it is no more than that of a path of kLongRtt.
+std::uint64_t CongestionAuto::initial_window() const {
+  const double times = std::clamp(queue_.rtt_seconds() / kLongRtt, 1.0, kMostTimes);
+  return static_cast<std::uint64_t>(times * static_cast<double>(kInitialWindow));
 }
 
 // The initial window in half a round trip: a faster train could queue, and a queue ends the start-up.
 double CongestionAuto::initial_rate() const {
-  return 2 * static_cast<double>(kInitialWindow) / std::max(queue_.rtt_seconds(), 0.001);
+  return 2 * static_cast<double>(initial_window()) / std::max(queue_.rtt_seconds(), 0.001);
 }
 
 double CongestionAuto::round_seconds() const { return queue_.rtt_seconds() + to_seconds(report_interval_); }
@@ -281,6 +292,7 @@ void CongestionAuto::set_pace(Time now) {
   if (is_queued()) {
     const double time = std::max(queue_.rtt_seconds() + queue, to_seconds(now - round_began_));
     stake_ = 0;
+    rate_is_low_ = false;
     pace_ = rate_ * (1 + kAnswer * std::max(-1.0, (target - queue) / time));
   } else {
     grow_pace();
@@ -297,7 +309,9 @@ void CongestionAuto::grow_pace() {
   const bool pays =
       stake_ > 0 && step_known_ > kHalfKnown && rate_ >= step_rate_ * (1 + kPays * step_known_ * stake_);
   if (pays || stake_ == 0 || ++step_rounds_ >= kStepRounds) {
-    stake_ = pays ? std::min(1.0, stake_ * kStakeGrowth) : kFirstStake;
+    const double first = rate_is_low_ ? kLargeStake : kFirstStake;
+    stake_ = pays ? std::min(1.0, stake_ * kStakeGrowth) : first;
+    rate_is_low_ = false;
     step_rate_ = rate_;
     step_rounds_ = 0;
     step_known_ = 0;
@@ -306,6 +320,8 @@ void CongestionAuto::grow_pace() {
 }
 
 void CongestionAuto::enter(Time now, Phase phase) {
+  if (phase_ == Phase::kStartup)
+    rate_is_low_ = rounds_in_phase_ <= kFirstRounds && initial_window() > kInitialWindow;
   phase_ = phase;
   phase_began_ = now;
   rounds_in_phase_ = 0;

@@ -23,7 +23,9 @@ namespace mcdtp {
 // queue the pace grows by a stake that grows itself for as long as it pays.
 //
 // Phases, changed only at the end of a round, unless said otherwise:
-//   kStartup  doubles the rate each round until a queue shows (at once), or the rate no longer grows
+//   kStartup  more than doubles the rate each round until a queue shows (at once), or the rate no longer grows. What is
+//             sent in the first round grows with the RTT; a queue that ends it as early as that hides up to half of the
+//             rate, and the first stake after it is a large one
 //   kDrain    until the queue of start-up is gone (at once)
 //   kLevel    at the pace above
 //   kDown     one round well below the rate: empties the queue for all who share it, and measures p0 and the RTT
@@ -85,6 +87,7 @@ class CongestionAuto : public CongestionController {
   void enter(Time now, Phase phase);
 
   double wanted_rate() const;
+  std::uint64_t initial_window() const;
   double initial_rate() const;
   double round_seconds() const;
   double fair_queue(double rate) const;
@@ -114,12 +117,13 @@ class CongestionAuto : public CongestionController {
 
   double full_rate_ = 0;  // start-up: the rate to beat
   int flat_rounds_ = 0;
-  double stake_ = 0;       // the pace's growth without a queue: so much, as a share,
-  double step_rate_ = 0;   // above this rate,
-  int step_rounds_ = 0;    // for so many rounds until now,
-  double step_known_ = 0;  // which rate_ shows by this share: rounds of few packets say less
-  int small_rounds_ = 0;   // in a row, with a queue well below the target
-  int lossy_rounds_ = 0;   // in a row, for the breaker
+  bool rate_is_low_ = false;  // a queue ended the start-up in its first train, which fills half of a round
+  double stake_ = 0;          // the pace's growth without a queue: so much, as a share,
+  double step_rate_ = 0;      // above this rate,
+  int step_rounds_ = 0;       // for so many rounds until now,
+  double step_known_ = 0;     // which rate_ shows by this share: rounds of few packets say less
+  int small_rounds_ = 0;      // in a row, with a queue well below the target
+  int lossy_rounds_ = 0;      // in a row, for the breaker
 
   std::array<double, 2> peak_rate_ = {};  // bytes/s, the highest of this while and of the one before
   Time while_began_{};

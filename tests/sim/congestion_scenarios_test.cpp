@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <iomanip>
+#include <utility>
 
 #include "tests/sim/measure.h"
 
@@ -81,6 +83,18 @@ TEST(AutoFillsTheLink, ShallowQueueWithMuchLoss) {
 
 // Many rounds pass between two that are sent quietly, and only these tell what the path loses.
 TEST(AutoFillsTheLink, MuchLossOnAShortPath) { EXPECT_GE(measure({60, 12.5, 0.1}, seconds(20)).later, 0.95); }
+
+// A round takes 0.6 s: the fewer it takes to come to the rate, the better. The first train alone queues at 6 Mbit/s, and
+// ends the start-up before all of the rate was seen; at 50 Mbit/s only four rounds later.
+TEST(AutoFillsTheLink, LongPathsFromTheStart) {
+  const std::array<std::pair<double, double>, 3> asked{{{6, 0.82}, {10, 0.83}, {50, 0.75}}};
+  for (const auto& [mbps, share] : asked) {
+    const Measured measured = measure({mbps, 300}, seconds(12));
+    EXPECT_GE(measured.whole, share) << mbps;
+    EXPECT_LE(measured.excess, 0.04) << mbps;
+    EXPECT_TRUE(measured.intact);
+  }
+}
 
 // Packets that overtake each other are not lost.
 TEST(AutoFillsTheLink, Jitter) {
