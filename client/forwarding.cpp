@@ -78,21 +78,24 @@ bool Forwarding::listen(const Forward& forward) {
       say(LogLevel::kError, kListener + "cannot listen to port: " + std::to_string(end.port));
     return false;
   }
+  const Entrance& at = entrances_[&forward];
   for (OwnedFd& socket : listening.sockets) {
     listeners_.push_back(std::make_unique<Listener>(
-        driver_.io(), std::move(socket), [this] { return forwarder_.may_accept(); },
-        [this, &forward](std::shared_ptr<Descriptor> accepted) { accept(forward, std::move(accepted)); }));
+        driver_.io(), std::move(socket), [this, &at] { return forwarder_.may_accept(at); },
+        [this, &forward, &at](std::shared_ptr<Descriptor> accepted) {
+          accept(forward, at, std::move(accepted));
+        }));
   }
   return true;
 }
 
-void Forwarding::accept(const Forward& forward, std::shared_ptr<Descriptor> socket) {
-  if (forward.kind == Forward::Kind::kDynamic) return open_door(std::move(socket));
+void Forwarding::accept(const Forward& forward, const Entrance& at, std::shared_ptr<Descriptor> socket) {
+  if (forward.kind == Forward::Kind::kDynamic) return open_door(at, std::move(socket));
   Forwarder::Hooks hooks;
   hooks.on_failed = [this, channel = next_channel()](const Dialer::Outcome& outcome) {
     return say_open_failed(outcome, channel);
   };
-  forwarder_.carry(std::move(socket), connect_target(forward.connect), {}, std::move(hooks));
+  forwarder_.carry(at, std::move(socket), connect_target(forward.connect), {}, std::move(hooks));
 }
 
 // As ssh counts: listeners and the session come first. Where one of many has ended before others ssh takes its number
@@ -106,10 +109,10 @@ bool Forwarding::say_open_failed(const Dialer::Outcome& outcome, std::uint64_t c
   return false;
 }
 
-void Forwarding::open_door(std::shared_ptr<Descriptor> socket) {
+void Forwarding::open_door(const Entrance& at, std::shared_ptr<Descriptor> socket) {
   const auto place = doors_.insert(doors_.end(), nullptr);
   *place = std::make_unique<SocksDoor>(
-      std::move(socket), [this](SocksDoor::Guest guest) { admit(std::move(guest)); },
+      std::move(socket), [this, &at](SocksDoor::Guest guest) { admit(at, std::move(guest)); },
       [this, place, alive = std::weak_ptr(alive_)] {
         // Its own calls are still running.
         asio::post(driver_.io(), [this, place, alive] {
@@ -119,11 +122,11 @@ void Forwarding::open_door(std::shared_ptr<Descriptor> socket) {
 }
 
 // The answer goes before the first byte from there.
-void Forwarding::admit(SocksDoor::Guest guest) {
+void Forwarding::admit(const Entrance& at, SocksDoor::Guest guest) {
   const auto socket = guest.socket;
   const auto request = std::make_shared<SocksRequest>(std::move(guest.request));
   const Target target = ToTcp{request->host(), request->port()};
-  if (!is_sayable(target) || !forwarder_.may_accept()) {
+  if (!is_sayable(target) || !forwarder_.may_accept(at)) {
     write_socks(*socket, request->reply(SocksReply::kGeneralFailure));
     return socket->close();
   }
@@ -134,7 +137,7 @@ void Forwarding::admit(SocksDoor::Guest guest) {
     write_socks(*socket, request->reply(socks_failure(outcome.reason)));
     return say_open_failed(outcome, channel);
   };
-  forwarder_.carry(socket, target, guest.early, std::move(hooks));
+  forwarder_.carry(at, socket, target, guest.early, std::move(hooks));
 }
 
 // ---- ports of the far side ----

@@ -48,7 +48,7 @@ class Forwarding {
   // Each line has the level that it has in ssh.
   void say(LogLevel level, const std::string& line);
   bool listen(const Forward& forward);
-  void accept(const Forward& forward, std::shared_ptr<Descriptor> socket);
+  void accept(const Forward& forward, const Entrance& at, std::shared_ptr<Descriptor> socket);
   void ask(const Forward& forward, const Target& target);
   void on_remote_news(StreamId stream, Remote& remote);
   void on_answer(StreamId stream, Remote& remote);
@@ -58,8 +58,8 @@ class Forwarding {
   void connect(StreamId stream, const ForwardEnd& to);
   void connect_by_socks(StreamId stream, SocksRequest request);
   bool say_connect_failed(const ForwardEnd& to, const Dialer::Outcome& outcome);
-  void open_door(std::shared_ptr<Descriptor> socket);
-  void admit(SocksDoor::Guest guest);
+  void open_door(const Entrance& at, std::shared_ptr<Descriptor> socket);
+  void admit(const Entrance& at, SocksDoor::Guest guest);
   void on_socks_news(StreamId stream, SocksRequest& request);
   std::uint64_t next_channel() const;
   bool say_open_failed(const Dialer::Outcome& outcome, std::uint64_t channel);
@@ -69,6 +69,7 @@ class Forwarding {
   const ForwardPlan& plan_;
   Callbacks callbacks_;
   Forwarder forwarder_;
+  std::map<const Forward*, Entrance> entrances_;  // of ports here
   std::vector<std::unique_ptr<Listener>> listeners_;
   std::map<StreamId, Remote> remotes_;
   std::list<std::unique_ptr<SocksDoor>> doors_;     // of -D: they have not said where to yet

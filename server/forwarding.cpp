@@ -12,7 +12,7 @@ bool ServerForwarding::on_news(const StreamNews& news) {
     return true;
   }
   if (forwarder_.on_news(news)) return true;
-  if (!listeners_.contains(news.stream)) return false;
+  if (!ports_.contains(news.stream)) return false;
   on_listener_news(news.stream);
   return true;
 }
@@ -49,7 +49,7 @@ void ServerForwarding::accept_on(StreamId stream, Listening listening) {
     driver_.streams().reached(stream);
     return answer(stream, {listening.port, {}});
   }
-  listeners_.erase(stream);
+  ports_.erase(stream);
   answer(stream, {std::nullopt, listening.failure.empty() ? "it cannot be had" : listening.failure});
   driver_.streams().finish(stream);
   driver_.streams().release(stream);
@@ -57,13 +57,13 @@ void ServerForwarding::accept_on(StreamId stream, Listening listening) {
 
 // False: the system watches no more sockets.
 bool ServerForwarding::start_listeners(StreamId stream, Listening& listening) {
-  Listeners& listeners = listeners_[stream];
+  Port& port = ports_[stream];
   try {
     for (OwnedFd& socket : listening.sockets) {
-      listeners.push_back(std::make_unique<Listener>(
-          driver_.io(), std::move(socket), [this] { return forwarder_.may_accept(); },
-          [this, stream](std::shared_ptr<Descriptor> accepted) {
-            forwarder_.carry(std::move(accepted), Forwarded{stream});
+      port.listeners.push_back(std::make_unique<Listener>(
+          driver_.io(), std::move(socket), [this, &port] { return forwarder_.may_accept(port.entrance); },
+          [this, &port, stream](std::shared_ptr<Descriptor> accepted) {
+            forwarder_.carry(port.entrance, std::move(accepted), Forwarded{stream});
           }));
     }
   } catch (const std::runtime_error& error) {
@@ -79,7 +79,7 @@ void ServerForwarding::answer(StreamId stream, const ListenAnswer& answer) {
 }
 
 void ServerForwarding::drain(std::function<void()> on_done) {
-  listeners_.clear();
+  ports_.clear();
   forwarder_.drain();
   if (forwarder_.count() == 0) return on_done();
   on_drained_ = std::move(on_done);
@@ -91,7 +91,7 @@ void ServerForwarding::on_listener_news(StreamId stream) {
   for (Bytes bytes = streams.readable(stream); !bytes.empty(); bytes = streams.readable(stream))
     streams.consume(stream, bytes.size());
   if (!streams.gave_up(stream) && !streams.read_to_end(stream)) return;
-  listeners_.erase(stream);
+  ports_.erase(stream);
   streams.release(stream);
   driver_.kick();
 }

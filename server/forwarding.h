@@ -29,8 +29,11 @@ class ServerForwarding {
   std::uint64_t taken() const { return forwarder_.taken(); }
 
  private:
-  // By the stream that asked for them. They last as long as it does.
-  using Listeners = std::vector<std::unique_ptr<Listener>>;
+  // A port that a stream has asked for. It lasts as long as that.
+  struct Port {
+    Entrance entrance;
+    std::vector<std::unique_ptr<Listener>> listeners;
+  };
 
   void on_opened(StreamId stream, const std::string& target);
   void connect(StreamId stream, const Target& target);
@@ -45,7 +48,7 @@ class ServerForwarding {
   std::function<void()> on_asked_;
   std::function<void()> on_drained_ = [] {};
   Forwarder forwarder_;
-  std::map<StreamId, Listeners> listeners_;
+  std::map<StreamId, Port> ports_;
 };
 
 }  // namespace mcdtp

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <optional>
@@ -71,7 +72,11 @@ class Streams {
   // The user's side.
   // A stream to `target`. REQUIRES: can_open(), target.size() <= kMaxTargetSize.
   StreamId open(std::string target);
-  bool can_open() const { return streams_.size() < shares_.max_streams(); }
+  bool can_open() const { return room() > 0; }
+  // Streams that can be opened.
+  std::size_t room() const {
+    return shares_.max_streams() - std::min(shares_.max_streams(), streams_.size());
+  }
   // Room for the writer; empty while it has to wait, and then kWritable follows.
   MutableBytes write_room(StreamId id);
   // The same, several pieces that follow one another: how many.

@@ -25,8 +25,9 @@ std::string sentence_of(ResetReason reason) {
   return "unknown";
 }
 
-bool Forwarder::carry(std::shared_ptr<Descriptor> socket, const Target& target, Bytes early, Hooks hooks) {
-  if (!may_accept()) {
+bool Forwarder::carry(const Entrance& at, std::shared_ptr<Descriptor> socket, const Target& target,
+                      Bytes early, Hooks hooks) {
+  if (!may_accept(at)) {
     socket->close();
     return false;
   }
@@ -34,6 +35,7 @@ bool Forwarder::carry(std::shared_ptr<Descriptor> socket, const Target& target, 
   const bool waits = hooks.on_reached != nullptr;
   Entry& entry = entries_[stream];
   entry.hooks = std::move(hooks);
+  entry.waits = at.wait();
   entry.connection = std::make_unique<Connection>(driver_, stream, std::move(socket),
                                                   [this, stream] { erase_later(stream); });
   write_stream(driver_.streams(), stream, early);
@@ -46,7 +48,6 @@ bool Forwarder::carry(std::shared_ptr<Descriptor> socket, const Target& target, 
 Forwarder::Entry& Forwarder::dialing(StreamId stream, Hooks hooks) {
   Entry& entry = entries_[stream];
   entry.hooks = std::move(hooks);
-  entry.reached = true;
   entry.dialer = std::make_unique<Dialer>(driver_.io(), names_, [this, stream](Dialer::Outcome outcome) {
     on_outcome(stream, std::move(outcome));
   });
@@ -118,7 +119,7 @@ bool Forwarder::on_news(const StreamNews& news) {
   Entry& entry = found->second;
   if (!entry.connection) {
     if (entry.dialer) while_dialing(news.stream);
-  } else if (entry.reached || !on_opener_news(entry, news)) {
+  } else if (!entry.waits || !on_opener_news(entry, news)) {
     entry.connection->on_news(news.kind);
   }
   return true;
@@ -127,7 +128,7 @@ bool Forwarder::on_news(const StreamNews& news) {
 // True: that is all there is to it.
 bool Forwarder::on_opener_news(Entry& entry, const StreamNews& news) {
   if (news.kind == StreamNews::Kind::kReached) {
-    entry.reached = true;
+    entry.waits.reset();
     if (entry.hooks.on_reached) {
       entry.hooks.on_reached();
       entry.connection->start_writing();
@@ -136,7 +137,7 @@ bool Forwarder::on_opener_news(Entry& entry, const StreamNews& news) {
   }
   if (!driver_.streams().was_reset(news.stream)) return false;
   const ResetReason reason = driver_.streams().reset_reason(news.stream);
-  entry.reached = true;
+  entry.waits.reset();
   // It was reached, and then reset: OPENED may come late.
   if (reason == ResetReason::kGivenUp) {
     entry.connection->abort();

@@ -12,6 +12,21 @@
 
 namespace mcdtp {
 
+// A place where connections come in. Those from there that wait for their targets are counted.
+class Entrance {
+ public:
+  Entrance() = default;
+  Entrance(const Entrance&) = delete;
+  Entrance& operator=(const Entrance&) = delete;
+
+  std::size_t waiting() const { return static_cast<std::size_t>(waiting_.use_count()) - 1; }
+  // One more waits as long as that lives.
+  std::shared_ptr<char> wait() const { return waiting_; }
+
+ private:
+  std::shared_ptr<char> waiting_ = std::make_shared<char>();
+};
+
 // The connections that streams carry: those that came in here, for which we open a stream, and those that we make for
 // the peer's streams. Decides nothing: who may go where is its owner's affair.
 class Forwarder {
@@ -29,10 +44,14 @@ class Forwarder {
   explicit Forwarder(Driver& driver, std::function<void()> on_empty = {})
       : driver_(driver), names_(driver.io()), on_empty_(std::move(on_empty)) {}
 
-  // Carries `socket` by a new stream. What it sends goes out at once, after `early`; what comes for it waits for the
-  // target where there is an on_reached. False: no more streams, and the socket is closed.
+  // May one more come in there? Where targets do not answer, those that wait for them take no more streams than are left:
+  // of n such places there is always one part in n + 1 for the others.
+  bool may_accept(const Entrance& at) const { return at.waiting() < driver_.streams().room(); }
+  // Carries `socket`, which came in `at`, by a new stream. What it sends goes out at once, after `early`; what comes for it waits for the
+  // target where there is an on_reached. False: it may not be accepted, and the socket is closed.
   // REQUIRES: is_sayable(target).
-  bool carry(std::shared_ptr<Descriptor> socket, const Target& target, Bytes early = {}, Hooks hooks = {});
+  bool carry(const Entrance& at, std::shared_ptr<Descriptor> socket, const Target& target, Bytes early = {},
+             Hooks hooks = {});
   // Connects the peer's stream, or says on it why not. REQUIRES: the stream is not here yet.
   void dial(StreamId stream, const ToTcp& to, int family, Hooks hooks = {});
   void dial(StreamId stream, const ToUnix& to, Hooks hooks = {});
@@ -43,7 +62,6 @@ class Forwarder {
   // others end.
   void drain();
 
-  bool may_accept() const { return driver_.streams().can_open(); }
   // Connections under way.
   std::size_t count() const { return entries_.size(); }
   // Changes whenever a program takes something.
@@ -53,7 +71,7 @@ class Forwarder {
   // Of one stream: exactly one of `dialer` and `connection` is there, but for the moment between.
   struct Entry {
     Hooks hooks;
-    bool reached = false;
+    std::shared_ptr<char> waits;  // of an Entrance: until its target is reached
     std::unique_ptr<Dialer> dialer;
     // Set: the opener was reset after it had said something, which goes out if the target is reached by then.
     std::unique_ptr<asio::steady_timer> patience;

@@ -18,10 +18,10 @@ namespace mcdtp {
 struct DriverPair {
   using OnNews = std::function<void(const StreamNews&)>;
 
-  DriverPair(OnNews on_client_news, OnNews on_server_news)
-      : client(io, make_session_config(Role::kClient, {}, 1, 1), keys,
+  DriverPair(OnNews on_client_news, OnNews on_server_news, const SendingOptions& options = {})
+      : client(io, make_session_config(Role::kClient, options, 1, 1), keys,
                {[](const SessionEvent&) {}, std::move(on_client_news), [] {}, [](ChannelId) {}}),
-        server(io, make_session_config(Role::kServer, {}, 1, 1), keys,
+        server(io, make_session_config(Role::kServer, options, 1, 1), keys,
                {[](const SessionEvent&) {}, std::move(on_server_news), [] {}, [](ChannelId) {}}) {
     std::signal(SIGPIPE, SIG_IGN);
     std::array<int, 2> ends{};

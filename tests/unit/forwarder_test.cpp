@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 
 #include <filesystem>
+#include <list>
 #include <optional>
 #include <utility>
 
@@ -97,22 +98,26 @@ class FullTarget {
 // A near port that leads to a far service, through both drivers.
 class ForwarderTest : public testing::Test {
  protected:
-  ForwarderTest() { near_listener_ = listen_near(to_service()); }
+  explicit ForwarderTest(const SendingOptions& options = {}) : options_(options) {
+    near_listener_ = listen_near(to_service());
+  }
 
   Target to_service() const { return ToTcp{"localhost", service_.port}; }
 
   std::unique_ptr<Listener> listen_near(const Target& target) {
     Listening near = listen_tcp({*Endpoint::from_text("127.0.0.1", 0)});
     near_port_ = near.port;
+    const Entrance& at = entrances_.emplace_back();
     return std::make_unique<Listener>(
-        pair_.io, std::move(near.sockets[0]), [this] { return ++asked_, may_accept_; },
-        [this, target](std::shared_ptr<Descriptor> socket) {
+        pair_.io, std::move(near.sockets[0]),
+        [this, &at] { return ++asked_, may_accept_ && near_.may_accept(at); },
+        [this, target, &at](std::shared_ptr<Descriptor> socket) {
           Forwarder::Hooks hooks;
           hooks.on_failed = [this](const Dialer::Outcome& outcome) {
             failures_.push_back(outcome.reason);
             return false;
           };
-          near_.carry(std::move(socket), target, {}, std::move(hooks));
+          near_.carry(at, std::move(socket), target, {}, std::move(hooks));
         });
   }
 
@@ -133,6 +138,14 @@ class ForwarderTest : public testing::Test {
     }));
   }
 
+  static SendingOptions with_memory(std::uint64_t bytes) {
+    SendingOptions options;
+    options.memory = bytes;
+    return options;
+  }
+
+  const SendingOptions options_;
+  std::list<Entrance> entrances_;
   Policy policy_;
   bool may_accept_ = true;
   int asked_ = 0;
@@ -140,7 +153,7 @@ class ForwarderTest : public testing::Test {
   Listening service_ = listen_nonblocking();
   std::uint16_t near_port_ = 0;
   DriverPair pair_{[this](const StreamNews& news) { near_.on_news(news); },
-                   [this](const StreamNews& news) { far_->on_news(news); }};
+                   [this](const StreamNews& news) { far_->on_news(news); }, options_};
   Forwarder near_{pair_.client};
   std::unique_ptr<ServerForwarding> far_ = std::make_unique<ServerForwarding>(pair_.server, policy_, [] {});
   std::unique_ptr<Listener> near_listener_;
@@ -375,7 +388,9 @@ TEST_F(ForwarderTest, OneThatGivesUpWhileItsTargetIsSilentLeavesNothing) {
 // What was said while the server connects goes to the target once that has room.
 class FullTargetTest : public ForwarderTest {
  protected:
-  FullTargetTest() { near_listener_ = listen_near(ToTcp{"127.0.0.1", target_.port()}); }
+  FullTargetTest() : ForwarderTest(with_memory(kMinMemory)) {
+    near_listener_ = listen_near(ToTcp{"127.0.0.1", target_.port()});
+  }
 
   // A program whose words are with the server.
   Program said(const std::string& text) {
@@ -434,6 +449,26 @@ TEST_F(FullTargetTest, WhatWasNotSaidToItsEndIsNotAwaitedWhereTheClientIsGone) {
   bool done = false;
   far_->drain([&] { done = true; });
   EXPECT_TRUE(done);
+}
+
+TEST_F(FullTargetTest, WhoeverWaitsForItLeavesAWayToOthers) {
+  const std::size_t most = pair_.client.streams().count() + pair_.client.streams().room();
+  std::vector<Program> waiting;
+  while (waiting.size() < most) waiting.push_back(dial());
+  EXPECT_TRUE(pair_.until([&] { return !near_.may_accept(entrances_.back()); }));
+  const auto full = std::exchange(near_listener_, listen_near(to_service()));
+  Program program = dial();
+  program.write("question");
+  Program service = taken();
+  expect_read(service, "question");
+  // Who reaches its target waits no longer.
+  std::vector<Program> reached;
+  while (reached.size() < pair_.client.streams().room()) {
+    const Program& next = reached.emplace_back(dial());
+    next.write("x");
+    Program its_service = taken();
+    expect_read(its_service, "x");
+  }
 }
 
 TEST_F(ForwarderTest, WhileNoneMayBeAcceptedNobodySpins) {
