@@ -265,12 +265,15 @@ void CongestionAuto::choose_phase(Time now) {
   if (is_time_for_down(now)) enter(now, Phase::kDown);
 }
 
-// Not by rounds alone: who has short ones would make room for the others all the time. Where kDown only shortens the
-// queue it costs nothing, and little is known of p0 yet, it comes sooner.
+// Not by rounds alone: who has short ones would make room for the others all the time. While little is known of p0 it
+// comes sooner where it costs nothing, for it only shortens the queue, or less than taking the path's loss for congestion.
 bool CongestionAuto::is_time_for_down(Time now) const {
   const bool is_free = is_queued() && queue_.round() > (1 - kDownGain) * queue_.rtt_seconds();
-  if (is_free && !tcp_ && loss_.own_is_vague()) return rounds_in_phase_ >= kLevelRounds / 3;
-  return rounds_in_phase_ >= kLevelRounds && now - phase_began_ >= kMinLevel;
+  const bool is_vague = !tcp_ && loss_.own_is_vague();
+  if (is_free && is_vague) return rounds_in_phase_ >= kLevelRounds / 3;
+  const bool loses = !is_queued() && loss_.recent() > loss_.own() + PathLoss::kMargin;
+  return rounds_in_phase_ >= (loses && is_vague ? kLevelRounds / 3 : kLevelRounds) &&
+         now - phase_began_ >= kMinLevel;
 }
 
 void CongestionAuto::judge_startup(Time now) {

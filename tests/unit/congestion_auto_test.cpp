@@ -16,7 +16,7 @@ constexpr Duration kInterval = milliseconds(12);
 // A fluid link with a queue, in steps of one RTT: each step is one report of one round.
 class Fluid {
  public:
-  explicit Fluid(double rate) : rate_(rate) {}
+  explicit Fluid(double rate, Duration rtt = kRtt) : rate_(rate), rtt_(rtt) {}
 
   void set_rate(double rate) { rate_ = rate; }
   void set_loss(double loss) { loss_ = loss; }
@@ -31,7 +31,7 @@ class Fluid {
 
  private:
   void round(CongestionAuto& model) {
-    const double seconds_in = to_seconds(kRtt);
+    const double seconds_in = to_seconds(rtt_);
     const bool quiet = model.quiet();
     const double pace = limited_ ? std::min(model.pacing_rate(), rate_ / 20) : model.pacing_rate();
     const double sent = std::min(pace * seconds_in, static_cast<double>(model.window()));
@@ -41,7 +41,7 @@ class Fluid {
     queue_ += sent - over - taken;
     dropped_ += over;
     ReportSample sample;
-    now_ += kRtt;
+    now_ += rtt_;
     sent_ += static_cast<std::uint64_t>(sent);
     sample.now = now_;
     sample.lost = static_cast<std::uint64_t>(over + taken * loss_);
@@ -50,13 +50,13 @@ class Fluid {
     if (quiet) sample.quiet_lost = sample.lost;
     sample.sent = sent_;
     sample.newest_covered = sent_ - static_cast<std::uint64_t>(queue_);
-    sample.newest_sent_at = now_ - kRtt;
+    sample.newest_sent_at = now_ - rtt_;
     sample.newest_arrived_at = now_;
     sample.rate = (taken + over) / seconds_in;
     sample.rate_loss = (over + taken * loss_) / (taken + over);
     sample.application_limited = limited_;
-    sample.rtt = kRtt + host_delay_ + from_seconds(queue_ / rate_);
-    sample.smoothed_rtt = kRtt;
+    sample.rtt = rtt_ + host_delay_ + from_seconds(queue_ / rate_);
+    sample.smoothed_rtt = rtt_;
     sample.report_interval = kInterval;
     sample.in_flight = static_cast<std::uint64_t>(queue_ + taken);
     model.on_report(sample);
@@ -64,6 +64,7 @@ class Fluid {
   }
 
   double rate_;
+  Duration rtt_;
   double loss_ = 0;
   bool limited_ = false;
   Duration host_delay_{};
@@ -100,6 +101,17 @@ TEST(CongestionAuto, RandomLossDoesNotSlowIt) {
     EXPECT_NEAR(mean_pace(model, link), 1e7, 0.08e7) << loss;
     EXPECT_NEAR(model.path_loss(), loss, 0.01) << loss;
   }
+}
+
+// Fifteen rounds of a long path are long: while its loss is taken for congestion, each of them costs.
+TEST(CongestionAuto, LossOfALongPathIsSoonKnownForItsOwn) {
+  CongestionAuto model;
+  Fluid link(1e5, milliseconds(600));
+  link.rounds(model, 8);
+  link.set_loss(0.1);
+  int rounds = 0;
+  for (; rounds < 60 && model.path_loss() < 0.05; ++rounds) link.rounds(model, 1);
+  EXPECT_LE(rounds, 10);
 }
 
 TEST(CongestionAuto, LossThatItCausesIsNotThePathsOwn) {
