@@ -16,11 +16,8 @@ void Capacity::on_report(const Sample& sample) {
 }
 
 void Capacity::note_rtt(Time now, Duration rtt) {
-  if (now - half_life_began_ > kMinRttLife / 2) {
-    min_rtt_ = {kNone, min_rtt_[0]};
-    half_life_began_ = now;
-  }
-  min_rtt_[0] = std::min(min_rtt_[0], rtt);
+  min_rtt_.tell_time(now);
+  min_rtt_.note(rtt);
   // One late report is no queue.
   const Duration smaller = std::min(rtt, std::exchange(last_rtt_, rtt));
   queue_stands_ = smaller - min_rtt() > std::max<Duration>(min_rtt() / kQueueShare, kMinQueue);

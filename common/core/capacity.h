@@ -4,7 +4,7 @@
 #include <array>
 #include <optional>
 
-#include "common/core/types.h"
+#include "common/core/of_late.h"
 
 namespace mcdtp {
 
@@ -55,7 +55,7 @@ class Capacity {
   static constexpr int kQueueShare = 8;
   static constexpr Duration kMinQueue = milliseconds(4);
 
-  Duration min_rtt() const { return std::min(min_rtt_[0], min_rtt_[1]); }
+  Duration min_rtt() const { return min_rtt_.get(); }
   void note_rtt(Time now, Duration rtt);
   void note_rate(const Sample& sample);
 
@@ -64,9 +64,8 @@ class Capacity {
   std::array<double, 4> rates_{};  // bytes/s of the last rounds
   std::size_t rounds_ = 0;
   Time round_began_{};
-  std::uint64_t round_arrived_ = 0;                   // bytes
-  std::array<Duration, 2> min_rtt_ = {kNone, kNone};  // of this and of the last half life
-  Time half_life_began_{};
+  std::uint64_t round_arrived_ = 0;  // bytes
+  SmallestOfLate<Duration> min_rtt_{kMinRttLife, kNone};
   Duration last_rtt_ = kNone;
   bool queue_stands_ = false;  // the last two samples of the RTT showed it
   Duration report_interval_{};

@@ -33,6 +33,7 @@ constexpr double kTargetAtOne = 15;      // s at 1 byte/s: 13 ms at 10 Mbit/s, 4
 constexpr double kMinTarget = 0.0005;    // s: what hosts add without any queue
 constexpr double kMaxTargetShare = 0.7;  // of the RTT, but at least ...
 constexpr double kShortRttTarget = 0.002;  // s
+constexpr double kHardlyAny = 0.1;         // of the target: none
 constexpr double kSmall = 0.85;            // of the target: a queue for who sends less than its share
 constexpr int kSmallRounds = 3;
 constexpr double kBoost = 0.7;
@@ -43,12 +44,7 @@ constexpr double kPays = 0.8;
 constexpr double kHalfKnown = 0.5;
 constexpr int kStepRounds = 4;
 
-constexpr double kCrowded = 1.6;      // times the target ...
-constexpr double kHostDelay = 0.001;  // s, and so much
 constexpr int kContestedRounds = 12;
-constexpr double kLongQueue = 0.8;   // of the longest of late
-constexpr double kShortQueue = 0.3;  // likewise
-constexpr double kEmpty = 0.1;       // of the longest of late, or of the target
 constexpr int kTrialRounds = 3;
 constexpr int kMaxTrialRounds = 12;
 constexpr double kOwnQueueFalls = 0.15;  // of the RTT each round of a trial
@@ -107,33 +103,10 @@ double CongestionAuto::fair_queue(double rate) const {
   return std::clamp(kTargetAtOne / std::sqrt(std::max(rate, kLeastRate)), kMinTarget, most);
 }
 
-bool CongestionAuto::is_queued() const { return queue_.round() > fair_queue(rate_) / 2; }
+// More waits than half of what we would leave.
+bool CongestionAuto::is_queued() const { return queue_.is_above_half(fair_queue(rate_)); }
 
-// More waits than we would leave. The measure is the target at the highest rate of late: one's own grows while one is
-// driven out.
-bool CongestionAuto::is_crowded() const {
-  const double target = fair_queue(std::max({rate_, peak_rate_[0], peak_rate_[1]}));
-  return queue_.round() > kCrowded * target + kHostDelay;
-}
-
-bool CongestionAuto::is_short() const {
-  return queue_.round() <= std::max(kHostDelay, kShortQueue * queue_.longest());
-}
-
-bool CongestionAuto::is_empty() const {
-  return !queue_.found_shorter() && queue_.round() < std::max(kEmpty * queue_.longest(), kHostDelay);
-}
-
-// As long as it ever was of late, and that is more than hosts or a train of ours make.
-bool CongestionAuto::is_full() const {
-  return queue_.round() > std::max(kLongQueue * queue_.longest(), kHostDelay + 0.1 * queue_.rtt_seconds());
-}
-
-// Who sends what the path can take sees a queue now and then. Who never does sends too little, or is policed, or has
-// known the path only with its queue full: its smallest RTT is that of a full queue.
-bool CongestionAuto::sees_queues() const {
-  return queue_.longest() >= std::min(fair_queue(rate_), kHostDelay + 0.02 * queue_.rtt_seconds());
-}
+bool CongestionAuto::sees_queues() const { return queue_.was_seen(fair_queue(rate_)); }
 
 // Rounds sent quietly have not found the queue short: others may keep it full, and may have all the while.
 bool CongestionAuto::is_in_doubt() const { return doubt_ > kManyDoubts; }
@@ -186,7 +159,7 @@ void CongestionAuto::note_rate(const ReportSample& sample) {
 void CongestionAuto::follow_tcp(const ReportSample& sample) {
   ReportSample seen = sample;
   const bool is_clean = loss_.own() < PathLoss::kMargin / 4;
-  const bool overflows = is_full() || is_in_doubt();
+  const bool overflows = queue_.is_full() || is_in_doubt();
   if (!(is_clean && overflows) && !loss_.is_congested(overflows)) seen.newest_lost = 0;
   tcp_->on_report(seen);
 }
@@ -201,11 +174,9 @@ void CongestionAuto::end_round(const ReportSample& sample) {
     if (phase_ != Phase::kStartup) learn_rate(rate_of_round(sample));
     loss_.on_round(round_.covered, round_.lost);
     if (phase_ == Phase::kLevel && !sees_queues()) loss_.forget_own();
-    if (tcp_ && (is_full() || is_in_doubt())) loss_.fade_own();
-    if (sample.now - while_began_ > QueueDelay::kLife / 2) {
-      peak_rate_ = {0, peak_rate_[0]};
-      while_began_ = sample.now;
-    }
+    if (tcp_ && (queue_.is_full() || is_in_doubt())) loss_.fade_own();
+    peak_rate_.tell_time(sample.now);
+    peak_rate_.note(rate_);
     judge_contest();
     choose_phase(sample.now);
   }
@@ -219,7 +190,7 @@ void CongestionAuto::end_round(const ReportSample& sample) {
 void CongestionAuto::measure_path() {
   if (queue_.found_shorter()) loss_.forget_own();
   if (round_.quiet == 0) return;
-  if (queue_.found_shorter() || !is_short() || !sees_queues()) {
+  if (queue_.found_shorter() || !queue_.is_short() || !sees_queues()) {
     // Half of a round that was not quiet shows the queue of the other half.
     const bool is_proof = !round_.limited && round_.quiet > round_.covered / 2;
     doubt_ = std::min(doubt_ + (is_proof ? kFailedProof : 0), kMaxDoubt);
@@ -243,10 +214,11 @@ void CongestionAuto::learn_rate(double seen) {
   const double smooth = rate_ + weight * (seen - rate_);
   rate_ = is_queued() && !round_.is_held_back() ? smooth : std::max(rate_, smooth);
   step_known_ += (1 - step_known_) * weight;
-  if (phase_ != Phase::kLevel || !loss_.is_congested(is_full() || !sees_queues() || is_in_doubt())) return;
-  if (is_in_doubt() && sees_queues() && !is_empty() && !tcp_) return contest();
+  if (phase_ != Phase::kLevel || !loss_.is_congested(queue_.is_full() || !sees_queues() || is_in_doubt()))
+    return;
+  if (is_in_doubt() && sees_queues() && !queue_.is_empty() && !tcp_) return contest();
   // Loss without a queue: a policer, or a queue too short to be seen. And a queue that others keep full.
-  const bool may_be_ours = !is_queued() || (is_full() && !tcp_);
+  const bool may_be_ours = !is_queued() || (queue_.is_full() && !tcp_);
   if (!may_be_ours) return;
   rate_ *= loss_.kept_share(loss_.recent());
   loss_.on_cut();
@@ -300,7 +272,7 @@ void CongestionAuto::set_pace(Time now) {
   } else {
     grow_pace();
   }
-  const bool is_small = queue > kEmpty * target && queue < kSmall * target;
+  const bool is_small = queue > kHardlyAny * target && queue < kSmall * target;
   small_rounds_ = is_small ? small_rounds_ + 1 : 0;
   if (small_rounds_ < kSmallRounds) return;
   small_rounds_ = 0;
@@ -335,14 +307,14 @@ void CongestionAuto::enter(Time now, Phase phase) {
 // ---- others on the path ----
 
 void CongestionAuto::judge_contest() {
-  peak_rate_[0] = std::max(peak_rate_[0], rate_);
   if (tcp_) {
-    if (!queue_.found_shorter() && queue_.round() < std::max(kEmpty * queue_.longest(), kHostDelay))
-      tcp_.reset();
+    if (queue_.is_empty()) tcp_.reset();
     return;
   }
   if (phase_ != Phase::kLevel) return;
-  crowded_rounds_ = is_crowded() ? crowded_rounds_ + 1 : 0;
+  // The measure is the target at the highest rate of late: one's own grows while one is driven out.
+  const double target = fair_queue(peak_rate_.get());
+  crowded_rounds_ = queue_.is_crowded(target) ? crowded_rounds_ + 1 : 0;
   if (crowded_rounds_ >= kContestedRounds) contest();
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <optional>
 
 #include "common/core/congestion_cubic.h"
@@ -92,10 +91,6 @@ class CongestionAuto : public CongestionController {
   double round_seconds() const;
   double fair_queue(double rate) const;
   bool is_queued() const;
-  bool is_crowded() const;
-  bool is_short() const;
-  bool is_empty() const;
-  bool is_full() const;
   bool sees_queues() const;
   bool is_time_for_down(Time now) const;
 
@@ -125,11 +120,10 @@ class CongestionAuto : public CongestionController {
   int small_rounds_ = 0;      // in a row, with a queue well below the target
   int lossy_rounds_ = 0;      // in a row, for the breaker
 
-  std::array<double, 2> peak_rate_ = {};  // bytes/s, the highest of this while and of the one before
-  Time while_began_{};
-  int crowded_rounds_ = 0;              // in a row, with a queue far over its target
-  double queue_before_ = 0;             // s, in the round before, during a trial
-  std::optional<CongestionCubic> tcp_;  // while others keep a queue here
+  LargestOfLate<double> peak_rate_{QueueDelay::kLife, 0};  // bytes/s
+  int crowded_rounds_ = 0;                                 // in a row, with a queue far over its target
+  double queue_before_ = 0;                                // s, in the round before, during a trial
+  std::optional<CongestionCubic> tcp_;                     // while others keep a queue here
   Duration report_interval_ = milliseconds(25);
 };
 

@@ -53,12 +53,9 @@ void CongestionDaimd::on_report(const ReportSample& sample) {
 }
 
 void CongestionDaimd::note_rtt(Time now, Duration rtt) {
-  if (now - half_life_began_ > kMinRttLife / 2) {
-    min_rtt_ = {kNone, min_rtt_[0]};
-    half_life_began_ = now;
-  }
-  min_rtt_[0] = std::min(min_rtt_[0], rtt);
-  const Duration smallest = std::min(min_rtt_[0], min_rtt_[1]);
+  min_rtt_.tell_time(now);
+  min_rtt_.note(rtt);
+  const Duration smallest = min_rtt_.get();
   const bool stood = queue_stands_;
   queue_stands_ = rtt - smallest > std::max<Duration>(smallest / kQueueShare, kMinQueue);
   if (queue_stands_ && !stood) full_rate_ = 0;

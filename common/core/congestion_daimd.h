@@ -1,9 +1,9 @@
 #pragma once
 
-#include <array>
 #include <optional>
 
 #include "common/core/congestion.h"
+#include "common/core/of_late.h"
 
 namespace mcdtp {
 
@@ -63,8 +63,7 @@ class CongestionDaimd : public CongestionController {
   bool limited_ = false;                                       // by the application, of late
   double full_rate_ = 0;  // bytes/s, the most that the path took while a queue last stood
   bool queue_stands_ = false;
-  std::array<Duration, 2> min_rtt_ = {kNone, kNone};  // of this and of the last half life
-  Time half_life_began_{};
+  SmallestOfLate<Duration> min_rtt_{kMinRttLife, kNone};
   Duration rtt_ = milliseconds(100);
   Duration wait_ = kSyn;  // for a report
 

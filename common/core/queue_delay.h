@@ -1,10 +1,9 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
-#include "common/core/types.h"
+#include "common/core/of_late.h"
 
 namespace mcdtp {
 
@@ -16,9 +15,10 @@ class QueueDelay {
   static constexpr Duration kUnknownRtt = milliseconds(100);
 
   void on_rtt(Time now, Duration rtt) {
-    if (now - half_life_began_ > kLife / 2) renew(now);
+    min_rtt_.tell_time(now);
+    longest_rtt_.tell_time(now);
     found_shorter_ = found_shorter_ || (knows_rtt() && min_rtt() - rtt > kMinGrowth / 2);
-    min_rtt_[0] = std::min(min_rtt_[0], rtt);
+    min_rtt_.note(rtt);
     round_min_ = std::min(round_min_, rtt);
     round_max_ = std::max(round_max_, rtt);
     if (!grows(rtt)) {
@@ -28,24 +28,38 @@ class QueueDelay {
     }
   }
   void end_round() {
-    if (round_min_ != kNone) longest_rtt_[0] = std::max(longest_rtt_[0], round_min_);
+    if (round_min_ != kNone) longest_rtt_.note(round_min_);
     found_shorter_ = false;
     before_ = round_max_;
     round_min_ = kNone;
     round_max_ = Duration{};
   }
   // The longest RTT of this round was a queue, however short it was there.
-  void keep_longest() { longest_rtt_[0] = std::max(longest_rtt_[0], round_max_); }
+  void keep_longest() { longest_rtt_.note(round_max_); }
 
   bool knows_rtt() const { return min_rtt() != kNone; }
   // kNone: none was seen.
-  Duration min_rtt() const { return std::min(min_rtt_[0], min_rtt_[1]); }
+  Duration min_rtt() const { return min_rtt_.get(); }
   double rtt_seconds() const { return to_seconds(knows_rtt() ? min_rtt() : kUnknownRtt); }
   // Of this round until now, and the longest of late, in seconds.
   double round() const { return round_min_ == kNone ? 0 : to_seconds(round_min_ - min_rtt()); }
   double longest() const {
-    return knows_rtt() ? std::max(0.0, to_seconds(std::max(longest_rtt_[0], longest_rtt_[1]) - min_rtt()))
-                       : 0;
+    return knows_rtt() ? std::max(0.0, to_seconds(longest_rtt_.get() - min_rtt())) : 0;
+  }
+  // More than half of `target` waits, in seconds: a queue stands.
+  bool is_above_half(double target) const { return round() > target / 2; }
+  // More waits than one who aims at `target` would leave.
+  bool is_crowded(double target) const { return round() > kCrowded * target + kHostDelay; }
+  bool is_short() const { return round() <= std::max(kHostDelay, kShort * longest()); }
+  bool is_empty() const { return !found_shorter_ && round() < std::max(kEmpty * longest(), kHostDelay); }
+  // As long as it ever was of late, and that is more than hosts or a train of ours make.
+  bool is_full() const {
+    return round() > std::max(kFull * longest(), kHostDelay + kTrainShare * rtt_seconds());
+  }
+  // Who sends what the path can take sees a queue now and then, were it of `target`. Who never does sends too little, or
+  // is policed, or has known the path only with its queue full: its smallest RTT is that of a full queue.
+  bool was_seen(double target) const {
+    return longest() >= std::min(target, kHostDelay + kSeenShare * rtt_seconds());
   }
   // This round's smallest RTT is well below all before: those were of a queue.
   bool found_shorter() const { return found_shorter_; }
@@ -60,20 +74,21 @@ class QueueDelay {
   // By so much of the RTT, and by more than hosts do.
   static constexpr int kGrowthShare = 16;
   static constexpr Duration kMinGrowth = milliseconds(2);
+  static constexpr double kHostDelay = 0.001;  // s: what hosts add without any queue, at times
+  static constexpr double kCrowded = 1.6;      // times the target
+  static constexpr double kFull = 0.8;         // of the longest of late
+  static constexpr double kShort = 0.3;        // likewise
+  static constexpr double kEmpty = 0.1;        // likewise
+  static constexpr double kTrainShare = 0.1;   // of the RTT
+  static constexpr double kSeenShare = 0.02;   // likewise
 
   bool grows(Duration rtt) const {
     return rtt - std::max(min_rtt(), before_) > std::max<Duration>(min_rtt() / kGrowthShare, kMinGrowth);
   }
-  void renew(Time now) {
-    min_rtt_ = {kNone, min_rtt_[0]};
-    longest_rtt_ = {Duration{}, longest_rtt_[0]};
-    half_life_began_ = now;
-  }
 
-  std::array<Duration, 2> min_rtt_ = {kNone, kNone};  // of this half life and of the one before
-  std::array<Duration, 2> longest_rtt_ = {};          // likewise: of the rounds' smallest the largest
+  SmallestOfLate<Duration> min_rtt_{kLife, kNone};
+  LargestOfLate<Duration> longest_rtt_{kLife, Duration{}};  // of the rounds' smallest
   bool found_shorter_ = false;
-  Time half_life_began_{};
   Duration round_min_ = kNone;
   Duration round_max_{};
   Duration before_{};  // the largest RTT of the round before

@@ -1,0 +1,69 @@
+#include "common/core/queue_delay.h"
+
+#include <gtest/gtest.h>
+
+namespace mcdtp {
+namespace {
+
+constexpr Duration kRtt = milliseconds(50);
+constexpr double kTarget = 0.01;  // s
+
+// A path whose queue was once 20 ms long, in a round of its own; then a round with `queue`.
+QueueDelay with_queue(Duration queue) {
+  QueueDelay delay;
+  delay.on_rtt(Time(seconds(1)), kRtt);
+  delay.end_round();
+  delay.on_rtt(Time(seconds(2)), kRtt + milliseconds(20));
+  delay.end_round();
+  delay.on_rtt(Time(seconds(3)), kRtt + queue);
+  return delay;
+}
+
+TEST(QueueDelay, IsTheRoundsSmallestRttBeyondTheSmallestOfLate) {
+  QueueDelay delay = with_queue(milliseconds(8));
+  delay.on_rtt(Time(seconds(3)), kRtt + milliseconds(30));
+  EXPECT_DOUBLE_EQ(delay.round(), 0.008);
+  EXPECT_DOUBLE_EQ(delay.longest(), 0.02);
+  EXPECT_EQ(delay.min_rtt(), kRtt);
+}
+
+TEST(QueueDelay, IsJudgedByTheLongestOfLate) {
+  EXPECT_TRUE(with_queue(milliseconds(1)).is_empty());
+  EXPECT_FALSE(with_queue(milliseconds(3)).is_empty());
+  EXPECT_TRUE(with_queue(milliseconds(6)).is_short());
+  EXPECT_FALSE(with_queue(milliseconds(7)).is_short());
+  EXPECT_FALSE(with_queue(milliseconds(16)).is_full());
+  EXPECT_TRUE(with_queue(milliseconds(17)).is_full());
+}
+
+TEST(QueueDelay, IsJudgedByATarget) {
+  EXPECT_FALSE(with_queue(milliseconds(5)).is_above_half(kTarget));
+  EXPECT_TRUE(with_queue(milliseconds(6)).is_above_half(kTarget));
+  EXPECT_FALSE(with_queue(milliseconds(17)).is_crowded(kTarget));
+  EXPECT_TRUE(with_queue(milliseconds(18)).is_crowded(kTarget));
+}
+
+TEST(QueueDelay, WasSeenWhereItWasLongerThanHostsMakeIt) {
+  EXPECT_TRUE(with_queue({}).was_seen(kTarget));
+  QueueDelay delay;
+  delay.on_rtt(Time(seconds(1)), kRtt);
+  delay.end_round();
+  delay.on_rtt(Time(seconds(2)), kRtt + milliseconds(1));
+  delay.end_round();
+  EXPECT_FALSE(delay.was_seen(kTarget));
+  EXPECT_TRUE(delay.was_seen(0.001)) << "a target as small as that";
+}
+
+// What was taken for the path's own RTT was that of a queue: then the path is not known to be empty.
+TEST(QueueDelay, AShorterRttThanAllBeforeIsNoEmptyQueue) {
+  QueueDelay delay = with_queue({});
+  EXPECT_TRUE(delay.is_empty());
+  delay.on_rtt(Time(seconds(3)), kRtt - milliseconds(5));
+  EXPECT_TRUE(delay.found_shorter());
+  EXPECT_FALSE(delay.is_empty());
+  delay.end_round();
+  EXPECT_FALSE(delay.found_shorter());
+}
+
+}  // namespace
+}  // namespace mcdtp
