@@ -65,7 +65,9 @@ bool Forwarding::listen(const Forward& forward) {
     const std::string address = listen_address(end, plan_.gateway_ports);
     const auto addresses = listen_addresses(address, end.port, plan_.family, ListenNames::kAsk);
     if (addresses.empty()) {
-      say(LogLevel::kError, kListener + "getaddrinfo(" + address + "): Name or service not known");
+      const bool is_name = !Endpoint::from_text(address, end.port);
+      say(LogLevel::kError, kListener + "getaddrinfo(" + address +
+                                "): " + (is_name ? "Name or service not known" : kOtherFamily));
       return false;
     }
     listening = listen_tcp(addresses);

@@ -9,6 +9,8 @@ SocksReply socks_failure(ResetReason reason) {
   switch (reason) {
     case ResetReason::kProhibited: return SocksReply::kNotAllowed;
     case ResetReason::kRefused: return SocksReply::kRefused;
+    case ResetReason::kNetworkUnreachable: return SocksReply::kNetworkUnreachable;
+    case ResetReason::kNoAnswer:
     case ResetReason::kUnreachable:
     case ResetReason::kUnknownName: return SocksReply::kHostUnreachable;
     case ResetReason::kGivenUp:

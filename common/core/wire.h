@@ -66,12 +66,14 @@ struct FinFrame {
 // Why a stream is given up. What is not known here counts as kGivenUp.
 enum class ResetReason : std::uint8_t {
   kGivenUp = 0,      // by its user
-  kProhibited = 1,   // from here to kTooMany: it never came to be. The opener may not have this
+  kProhibited = 1,   // of all but kGivenUp and kBrokenOff it never came to be. The opener may not have this
   kRefused = 2,      // nothing listens at the target
-  kUnreachable = 3,  // no way there, or no answer in time
+  kUnreachable = 3,  // no way to the target's host
   kUnknownName = 4,  // the target's name does not resolve
   kTooMany = 5,      // no room for one more
   kBrokenOff = 6,    // all its bytes count and are sent, as before FIN; then their connection was reset
+  kNetworkUnreachable = 7,  // no way to the target's network
+  kNoAnswer = 8,            // in time
 };
 
 // The sender gives the stream up; `final_size` is what it had sent, for credit. With kBrokenOff it is a FIN.

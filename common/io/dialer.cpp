@@ -23,6 +23,9 @@ ResetReason reason_of(int error) {
     case EPROTOTYPE: return ResetReason::kRefused;
     // It was there already, and was reset before we looked.
     case ECONNRESET: return ResetReason::kGivenUp;
+    case ENETDOWN:
+    case ENETUNREACH: return ResetReason::kNetworkUnreachable;
+    case ETIMEDOUT: return ResetReason::kNoAnswer;
     case EMFILE:
     case ENFILE:
     case ENOBUFS:
@@ -48,7 +51,10 @@ void Dialer::start(const ToTcp& to, int family) {
     std::reverse(addresses_.begin(), addresses_.end());
     try_next();
   };
-  if (const auto digits = Endpoint::from_text(to.host, to.port)) return take({*digits});
+  if (const auto digits = Endpoint::from_text(to.host, to.port)) {
+    if (family == AF_UNSPEC || digits->family() == family) return take({*digits});
+    return end_later({nullptr, ResetReason::kUnknownName, kOtherFamily});
+  }
   names_.start(to.host, to.port, family, alive_, take);
 }
 

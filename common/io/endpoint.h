@@ -14,6 +14,9 @@
 
 namespace mcdtp {
 
+// What is wrong with a numeric address where one of the other family is wanted.
+inline constexpr const char* kOtherFamily = "Address family for hostname not supported";
+
 // An IP address and a port: a value, compared and hashed by its bytes.
 //
 // Invariants:

@@ -18,6 +18,8 @@ std::string sentence_of(ResetReason reason) {
     case ResetReason::kProhibited: return "administratively prohibited";
     case ResetReason::kRefused: return "Connection refused";
     case ResetReason::kUnreachable: return "No route to host";
+    case ResetReason::kNetworkUnreachable: return "Network is unreachable";
+    case ResetReason::kNoAnswer: return "Connection timed out";
     case ResetReason::kUnknownName: return "Name or service not known";
     case ResetReason::kTooMany: return "resource shortage";
     case ResetReason::kBrokenOff: return "Connection reset by peer";

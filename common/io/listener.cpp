@@ -95,7 +95,7 @@ std::vector<Endpoint> listen_addresses(const std::string& address, std::uint16_t
   } else if (address == "localhost") {
     found = {*Endpoint::from_text("::1", port), *Endpoint::from_text("127.0.0.1", port)};
   } else if (const auto digits = Endpoint::from_text(address, port)) {
-    return {*digits};
+    found = {*digits};
   } else if (names == ListenNames::kAsk) {
     try {
       return resolve(address, port, family);

@@ -16,6 +16,13 @@ services=()
 end_services() { local pid; for pid in "${services[@]}"; do kill "$pid" 2>/dev/null; done; }
 trap 'end_services; e2e_clean' EXIT
 no_host=no-such..host # known to be none without asking a name server, which may be slow or away
+# In a loopback of the test's own there is no way to any network, but for one that leads to none of its hosts.
+no_network=192.0.2.1 no_way=198.51.100.1 own_routes=${E2E_ALONE-}
+if [ -z "$own_routes" ]; then
+  echo "not root: targets that cannot be reached are not tried"
+else
+  ip route add unreachable "$no_way" || exit 1
+fi
 free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 listens() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 peer() { bounded python3 "$here/forward_peer.py" "$@"; }
@@ -154,6 +161,18 @@ as_ssh -oLogLevel=FATAL -oExitOnForwardFailure=yes -L "127.0.0.1:$echo_port:h:1"
 as_ssh -oLogLevel=FATAL -oExitOnForwardFailure=yes -R "$dir/far.sock:h:1" far 'sleep 5'
 as_ssh -q -W "127.0.0.1:$dead" far
 
+step "-4 and -6: addresses of the other family, here and for -R"
+as_ssh -4 -L "[::1]:$near:h:1" far 'echo ran'
+err_has "getaddrinfo(::1): Address family for hostname not supported"
+as_ssh -4 -R "127.0.0.1:$far:[::1]:$dead" far "$(connect_to "$far"); sleep 0.2"
+err_has "^connect_to ::1: unknown host (Address family for hostname not supported)"
+as_ssh -4 -L "127.0.0.1:$near:[::1]:$dead" far "$(connect_to "$near"); sleep 0.2"
+err_has "^channel 2: open failed: connect failed: Connection refused"
+as_ssh -oAddressFamily=inet6 -oProxyCommand="ssh -F '$e2e_config' -W 127.0.0.1:%p far" -L "127.0.0.1:$near:h:1" \
+  -R "127.0.0.1:$far:127.0.0.1:$dead" far "$(connect_to "$far"); sleep 0.2"
+err_has "getaddrinfo(127.0.0.1): Address family for hostname not supported"
+err_has "^connect_to 127.0.0.1: unknown host (Address family for hostname not supported)"
+
 step "refused, and a name that does not resolve"
 start_run -N -L "$near:127.0.0.1:$dead" far
 until_true listens "$near"
@@ -169,6 +188,15 @@ until_true grep -q ^Allocated "$dir/err"
 is_closed "the end of a connection that is refused here" "$(peer watch 127.0.0.1 "$(sed -n 's/^Allocated port \([0-9]*\) .*/\1/p' "$dir/err")")"
 until_true grep -q "^connect_to 127.0.0.1 port $dead: failed.$" "$dir/err"
 end_run
+
+if [ -n "$own_routes" ]; then
+  step "no way there"
+  for way in "$no_network Network is unreachable" "$no_way No route to host"; do
+    status 255 shim -W "${way%% *}:1" far </dev/null
+    err_is "channel 0: open failed: connect failed: ${way#* }
+stdio forwarding failed"
+  done
+fi
 
 step "a service that goes away and returns"
 service echo unix "$dir/coming.sock"
@@ -266,10 +294,20 @@ same_file "through SOCKS" "$dir/bytes" "$dir/got"
 same "refused" 5 "$(peer socks 5 127.0.0.1 "$near" 127.0.0.1 "$dead" </dev/null)"
 same "refused, SOCKS 4" 91 "$(peer socks 4 127.0.0.1 "$near" 127.0.0.1 "$dead" </dev/null)"
 same "no such name" 4 "$(peer socks 5h 127.0.0.1 "$near" $no_host 1 </dev/null)"
+if [ -n "$own_routes" ]; then
+  same "no way to the network" 3 "$(peer socks 5 127.0.0.1 "$near" "$no_network" 1 </dev/null)"
+  same "no way to the host" 4 "$(peer socks 5 127.0.0.1 "$near" "$no_way" 1 </dev/null)"
+fi
 printf 'GET / HTTP/1.1\r\n\r\n' | peer send 127.0.0.1 "$near" >"$dir/got"
 same "nonsense" "" "$(cat "$dir/got")"
 mute() { exec 3<>"/dev/tcp/127.0.0.1/$near"; }
 (mute; same "beside one that says nothing" word "$(echo -n word | peer socks 5h 127.0.0.1 "$near" localhost "$port")") || exit 1
+end_run
+nothing_left
+
+start_run -N --server "$dir/strict" -D "$near" far
+until_true listens "$near"
+same "prohibited" 2 "$(peer socks 5 127.0.0.1 "$near" 127.0.0.1 "$port" </dev/null)"
 end_run
 nothing_left
 

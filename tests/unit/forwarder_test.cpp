@@ -558,6 +558,7 @@ TEST(ListenAddresses, WhatASpecificationNames) {
   EXPECT_EQ(texts("localhost", AF_INET), "127.0.0.1:7 ");
   EXPECT_EQ(texts("", AF_INET6), "[::]:7 ");
   EXPECT_EQ(texts("192.0.2.1", AF_UNSPEC), "192.0.2.1:7 ");
+  EXPECT_EQ(texts("192.0.2.1", AF_INET6), "");
   EXPECT_EQ(texts("a-name", AF_UNSPEC), "");
 }
 
