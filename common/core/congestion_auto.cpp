@@ -123,11 +123,17 @@ void CongestionAuto::on_report(const ReportSample& sample) {
   const bool grows = fills || (phase_ == Phase::kLevel && stake_ > kFirstStake);
   if (grows && queue_.has_grown_for(sample.now, report_interval_ / 2)) {
     queue_.keep_longest();
+    rate_is_low_ = is_first_train();
     enter(sample.now, Phase::kDrain);
   }
   const bool drained = static_cast<double>(sample.in_flight) <= rate_ * round_seconds();
   if (phase_ == Phase::kDrain && drained) enter(sample.now, Phase::kLevel);
   if (is_round_over(sample)) end_round(sample);
+}
+
+// What a queue ends here was a part of a round only; where losses end it, the rate is what they left of it.
+bool CongestionAuto::is_first_train() const {
+  return phase_ == Phase::kStartup && rounds_in_phase_ <= kFirstRounds && initial_window() > kInitialWindow;
 }
 
 // When a packet sent after its beginning is covered; but chance decides what few packets say.
@@ -295,8 +301,6 @@ void CongestionAuto::grow_pace() {
 }
 
 void CongestionAuto::enter(Time now, Phase phase) {
-  if (phase_ == Phase::kStartup)
-    rate_is_low_ = rounds_in_phase_ <= kFirstRounds && initial_window() > kInitialWindow;
   phase_ = phase;
   phase_began_ = now;
   rounds_in_phase_ = 0;
@@ -320,6 +324,7 @@ void CongestionAuto::judge_contest() {
 
 void CongestionAuto::contest() {
   crowded_rounds_ = 0;
+  rate_is_low_ = false;
   tcp_.emplace();
   tcp_->start_at(static_cast<std::uint64_t>(rate_ * (round_seconds() + queue_.round())));
 }
@@ -345,6 +350,7 @@ void CongestionAuto::trip_breaker() {
 void CongestionAuto::on_silence(Time) {
   tcp_.reset();
   stake_ = 0;
+  rate_is_low_ = false;
   rate_ /= 2;
   pace_ /= 2;
 }

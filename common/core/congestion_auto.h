@@ -91,6 +91,7 @@ class CongestionAuto : public CongestionController {
   double round_seconds() const;
   double fair_queue(double rate) const;
   bool is_queued() const;
+  bool is_first_train() const;
   bool sees_queues() const;
   bool is_time_for_down(Time now) const;
 

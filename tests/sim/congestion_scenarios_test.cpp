@@ -96,6 +96,16 @@ TEST(AutoFillsTheLink, LongPathsFromTheStart) {
   }
 }
 
+// A first train that loses most of itself says how fast it may go: nothing large is tried on top of that.
+TEST(AutoFillsTheLink, LongPathThatDropsMostOfTheFirstTrain) {
+  Path path{100, 300};
+  path.police_mbps = 2;
+  const Measured measured = measure(path, seconds(20));
+  EXPECT_GE(measured.whole, 0.8);
+  EXPECT_LE(measured.excess, 0.2);
+  EXPECT_TRUE(measured.intact);
+}
+
 // Packets that overtake each other are not lost.
 TEST(AutoFillsTheLink, Jitter) {
   for (const double jitter_ms : {2.0, 10.0}) {
