@@ -15,11 +15,14 @@ namespace mcdtp {
 class ServerForwarding {
  public:
   // `on_asked`: called for each port that the client has asked us to listen on, once we do, or have said why not.
-  ServerForwarding(Driver& driver, const Policy& policy, std::function<void()> on_asked)
+  // `dial_patience`: see Forwarder.
+  ServerForwarding(Driver& driver, const Policy& policy, std::function<void()> on_asked,
+                   Duration dial_patience = Forwarder::kDialPatience)
       : driver_(driver),
         policy_(policy),
         on_asked_(std::move(on_asked)),
-        forwarder_(driver, [this] { on_drained_(); }) {}
+        forwarder_(
+            driver, [this] { on_drained_(); }, dial_patience) {}
 
   // False: it is none of ours. A stream that the client opened always is.
   bool on_news(const StreamNews& news);

@@ -5,12 +5,6 @@
 #include <utility>
 
 namespace mcdtp {
-namespace {
-
-// Two lost packets of a handshake do not keep a target from being reached.
-constexpr auto kDialPatience = seconds(4);
-
-}  // namespace
 
 std::string sentence_of(ResetReason reason) {
   switch (reason) {
@@ -101,7 +95,7 @@ void Forwarder::while_dialing(StreamId stream) {
 void Forwarder::dial_a_while(StreamId stream) {
   Entry& entry = entries_.at(stream);
   if (entry.patience) return;
-  entry.patience = std::make_unique<asio::steady_timer>(driver_.io(), kDialPatience);
+  entry.patience = std::make_unique<asio::steady_timer>(driver_.io(), dial_patience_);
   entry.patience->async_wait([this, stream, alive = std::weak_ptr(alive_)](std::error_code error) {
     if (error || alive.expired()) return;
     const auto found = entries_.find(stream);

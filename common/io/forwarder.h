@@ -40,9 +40,14 @@ class Forwarder {
     std::function<bool(const Dialer::Outcome&)> on_failed;
   };
 
-  // `on_empty`: the last connection has ended.
-  explicit Forwarder(Driver& driver, std::function<void()> on_empty = {})
-      : driver_(driver), names_(driver.io()), on_empty_(std::move(on_empty)) {}
+  // Two lost packets of a handshake do not keep a target from being reached.
+  static constexpr Duration kDialPatience = seconds(4);
+
+  // `on_empty`: the last connection has ended. `dial_patience`: how long a target is dialled on for words that came
+  // before a reset.
+  explicit Forwarder(Driver& driver, std::function<void()> on_empty = {},
+                     Duration dial_patience = kDialPatience)
+      : driver_(driver), names_(driver.io()), on_empty_(std::move(on_empty)), dial_patience_(dial_patience) {}
 
   // May one more come in there? Where targets do not answer, those that wait for them take no more streams than are left:
   // of n such places there is always one part in n + 1 for the others.
@@ -91,6 +96,7 @@ class Forwarder {
   Driver& driver_;
   NameLookup names_;
   std::function<void()> on_empty_;
+  Duration dial_patience_;
   std::map<StreamId, Entry> entries_;
   bool drained_ = false;
   std::shared_ptr<char> alive_ = std::make_shared<char>();

@@ -117,9 +117,13 @@ same "digits" "127.0.0.1 " "$(addresses -L "127.0.0.1:$near:h:1")"
 
 step "a port in use"
 both() { status "$@" </dev/null; cp "$dir/err" "$dir/ours"; cp "$dir/out" "$dir/our_out"; }
+servers_are() { [ "$(server_pid | wc -l)" -eq "$1" ]; }
 as_ssh() { # ARGUMENT...: same status, stdout and stderr as ssh's
+  local servers ours
+  servers=$(server_pid | wc -l)
   shim "$@" </dev/null >"$dir/out" 2>"$dir/err"
-  local ours=$?
+  ours=$?
+  until_true servers_are "$servers" # ssh may want the port that ours had
   real_ssh "$@" </dev/null >"$dir/ssh_out" 2>"$dir/ssh_err"
   same "the status of $*" $? "$ours"
   same "stdout of $*" "$(cat "$dir/ssh_out")" "$(cat "$dir/out")"

@@ -64,10 +64,19 @@ class Program {
   std::string text_;
 };
 
-Listening listen_nonblocking() {
-  Listening service = listen_tcp({*Endpoint::from_text("127.0.0.1", 0)});
+Listening listen_nonblocking(const std::string& address = "127.0.0.1") {
+  Listening service = listen_tcp({*Endpoint::from_text(address, 0)});
   fcntl(service.sockets[0].get(), F_SETFL, O_NONBLOCK);
   return service;
+}
+
+// A loopback address that no other test has. The system remembers of an address how connections to it went, and those
+// of other tests would decide how fast one to a service goes that reads slowly.
+std::string unused_loopback() {
+  static unsigned count = 0;
+  const auto pid = static_cast<unsigned>(getpid());
+  return "127." + std::to_string(1 + pid / 250 % 250) + "." + std::to_string(1 + pid % 250) + "." +
+         std::to_string(1 + count++ % 250);
 }
 
 // A service whose queue of connections is full: a second one comes about once it has accepted the first.
@@ -104,6 +113,16 @@ class ForwarderTest : public testing::Test {
   }
 
   Target to_service() const { return ToTcp{"localhost", service_.port}; }
+
+  // Of 125 kB the system takes some 85 for it, and our first window the rest.
+  void let_service_read_slowly() {
+    const int little = 4096, small = 1000;
+    const std::string address = unused_loopback();
+    service_ = listen_nonblocking(address);
+    setsockopt(service_.sockets[0].get(), SOL_SOCKET, SO_RCVBUF, &little, sizeof little);
+    setsockopt(service_.sockets[0].get(), IPPROTO_TCP, TCP_MAXSEG, &small, sizeof small);
+    near_listener_ = listen_near(ToTcp{address, service_.port});
+  }
 
   std::unique_ptr<Listener> listen_near(const Target& target) {
     Listening near = listen_tcp({*Endpoint::from_text("127.0.0.1", 0)});
@@ -261,9 +280,7 @@ TEST_F(ForwarderTest, AResetFollowsTheLastByteOfASlowProgram) {
 }
 
 TEST_F(ForwarderTest, AResetDoesNotWaitForAServiceThatReadsNothing) {
-  const int little = 4096, small = 1000;
-  setsockopt(service_.sockets[0].get(), SOL_SOCKET, SO_RCVBUF, &little, sizeof little);
-  setsockopt(service_.sockets[0].get(), IPPROTO_TCP, TCP_MAXSEG, &small, sizeof small);
+  let_service_read_slowly();
   Program program = dial();
   Program service = taken();
   program.write(std::string(125'000, 'x'));
@@ -274,9 +291,7 @@ TEST_F(ForwarderTest, AResetDoesNotWaitForAServiceThatReadsNothing) {
 }
 
 TEST_F(ForwarderTest, AResetFollowsTheLastByteToAServiceThatReadsSlowly) {
-  const int little = 4096, small = 1000;
-  setsockopt(service_.sockets[0].get(), SOL_SOCKET, SO_RCVBUF, &little, sizeof little);
-  setsockopt(service_.sockets[0].get(), IPPROTO_TCP, TCP_MAXSEG, &small, sizeof small);
+  let_service_read_slowly();
   Program program = dial();
   Program service = taken();
   const std::string words(125'000, 'x');
@@ -295,10 +310,7 @@ TEST_F(ForwarderTest, AResetFollowsTheLastByteToAServiceThatReadsSlowly) {
 // ---- the client is gone ----
 
 TEST_F(ForwarderTest, WhatWasSaidToItsEndStillGoesToASlowService) {
-  // The system takes some 85 kB of it, and our first window the rest.
-  const int little = 4096, small = 1000;
-  setsockopt(service_.sockets[0].get(), SOL_SOCKET, SO_RCVBUF, &little, sizeof little);
-  setsockopt(service_.sockets[0].get(), IPPROTO_TCP, TCP_MAXSEG, &small, sizeof small);
+  let_service_read_slowly();
   Program program = dial();
   Program service = taken();
   const std::string words(125'000, 'x');
@@ -320,9 +332,7 @@ TEST_F(ForwarderTest, WhatWasSaidToItsEndStillGoesToASlowService) {
 }
 
 TEST_F(ForwarderTest, WhatIsNotAwaitedAnyLongerEndsInAReset) {
-  const int little = 4096, small = 1000;
-  setsockopt(service_.sockets[0].get(), SOL_SOCKET, SO_RCVBUF, &little, sizeof little);
-  setsockopt(service_.sockets[0].get(), IPPROTO_TCP, TCP_MAXSEG, &small, sizeof small);
+  let_service_read_slowly();
   Program program = dial();
   Program service = taken();
   program.write(std::string(125'000, 'x'));
@@ -397,6 +407,9 @@ TEST_F(ForwarderTest, OneThatGivesUpWhileItsTargetIsSilentLeavesNothing) {
 class FullTargetTest : public ForwarderTest {
  protected:
   FullTargetTest() : ForwarderTest(with_memory(kMinMemory)) {
+    // A machine that stands still for a while is not a target that does.
+    far_ = std::make_unique<ServerForwarding>(
+        pair_.server, policy_, [] {}, seconds(60));
     near_listener_ = listen_near(ToTcp{"127.0.0.1", target_.port()});
   }
 
