@@ -41,8 +41,7 @@ std::int64_t seconds_since_1970() { return static_cast<std::int64_t>(std::time(n
 // A shell says so of what it cannot run, a server of ours and ssh of what failed, our own line of whom nobody waits for
 // any more: the far side is out of order or slow, which will not last.
 bool could_not_run(int status, bool late) {
-  constexpr int kNobodyWaits = 75;
-  return status == 126 || status == 127 || status == kFailed || (late && status == kNobodyWaits);
+  return status == 126 || status == 127 || status == kFailed || (late && status == mcdtp::kNobodyWaits);
 }
 
 // No greeting: a failed log-in, of which ssh has spoken; or a command that the far side forces on this key, or a

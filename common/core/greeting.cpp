@@ -78,15 +78,18 @@ std::string encoded_words(const ExecRequest& r, const std::vector<std::string>& 
   return encode_words(words);
 }
 
+std::string exit_unheard() { return "exit " + std::to_string(kNobodyWaits) + "; "; }
+
 // What the script does when no server was found. $1 is the first word after the fixed options. The shell that runs the
-// command is the login's own: it is put behind the words before a variable called SHELL can come. Names that no shell exports are left out.
+// command is the login's own: it is put behind the words before a variable called SHELL can come. Names that no shell
+// exports are left out.
 std::string without_server(const ExecRequest& r) {
   if (r.subsystem || r.needs_server) return R"sh(printf "\nMCDTP nosubsystem\n")sh";
   std::string script;
   if (r.asks_environment) script += R"sh(set -- "$@" "${SHELL:-/bin/sh}"; )sh";
   if (!r.environment.empty()) script += R"sh(while [ "$1" = --env ]; do export "$2"; shift 2; done; )sh";
   if (r.asks_environment) {
-    script += R"sh(printf "\nMCDTP env\n"; read -r mcdtp_a mcdtp_b mcdtp_c || exit 75; )sh";
+    script += R"sh(printf "\nMCDTP env\n"; read -r mcdtp_a mcdtp_b mcdtp_c || )sh" + exit_unheard();
     script += R"sh(if [ "$mcdtp_a$mcdtp_b" = MCDTPenv ]; then )sh";
     script +=
         R"sh(for mcdtp_a in $mcdtp_c; do eval "command export $(printf %b "$mcdtp_a")" 2>/dev/null; done; fi; )sh";
@@ -108,7 +111,7 @@ std::string with_installation(const ExecRequest& r) {
   script +=
       R"sh(if [ -x "$1" ]; then :; elif (umask 077; mkdir -p "${1%/*}" && : >"$1.$$") 2>/dev/null; then )sh";
   script += R"sh(printf "\nMCDTP install %s\n" "$(uname -m)"; )sh";
-  script += R"sh(read -r mcdtp_go mcdtp_size mcdtp_sum || { rm -f "$1.$$"; exit 75; }; )sh";
+  script += R"sh(read -r mcdtp_go mcdtp_size mcdtp_sum || { rm -f "$1.$$"; )sh" + exit_unheard() + "}; ";
   script +=
       R"sh(if [ "$mcdtp_go" = send ]; then head -c "$mcdtp_size" | { cat >"$1.$$"; cat >/dev/null; }; )sh";
   script +=
@@ -128,7 +131,7 @@ std::string ask_if_slow() {
   std::string script =
       R"sh(mcdtp_f() { [ $((${mcdtp_a%%.*} - ${22} / 100)) -gt 1 ]; }; if { read -r mcdtp_a </proc/uptime && )sh";
   script += R"sh(read -r mcdtp_b </proc/$$/stat && mcdtp_f $mcdtp_b; } 2>/dev/null; then )sh";
-  return script + R"sh(printf "\nMCDTP slow\n"; read -r mcdtp_a || exit 75; fi; )sh";
+  return script + R"sh(printf "\nMCDTP slow\n"; read -r mcdtp_a || )sh" + exit_unheard() + "fi; ";
 }
 
 bool is_question(std::string_view line) {

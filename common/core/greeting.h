@@ -16,6 +16,9 @@ namespace mcdtp {
 
 inline constexpr int kProtocolVersion = 4;
 
+// The exec line's status where it asked, and its stdin ended: nobody waits, and nothing has run.
+inline constexpr int kNobodyWaits = 75;
+
 // Names and values of variables.
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
