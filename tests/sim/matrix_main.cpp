@@ -1,12 +1,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <cstdio>
-#include <cstdlib>
 #include <iostream>
-#include <map>
 #include <string>
-#include <string_view>
 
 #include "tests/sim/matrix.h"
 
@@ -14,23 +12,11 @@
 namespace mcdtp::sim {
 namespace {
 
-constexpr std::string_view kUsage =
-    R"(Usage: sim-matrix [OPTION VALUE]...
-Measures what one transfer gets of each link of the wide matrix, in virtual time: a line of CSV a link.
-
-  --rates LIST    of the links, Mbit/s            (10,100,500,1000,10000)
-  --delays LIST   one way, ms                     (5,25,50,150,300)
-  --losses LIST   each way, %                     (0,0.1,1,5,10)
-  --bursts LIST   packets lost in a row, the mean (1,4)
-  --queues LIST   in rate x RTT, at least 64 KiB  (0.25,1,4)
-  --seconds N     of a transfer, and at least 1 s after its start (20)
-  --cc NAME       controller: auto, cubic, daimd or none (auto)
-  --jobs N        links at a time (2)
-  --help          print this
-
-later: share of the link's limit after the first 2 s or 16 RTT, whichever is more; whole: with the start. excess: bytes
-sent beyond those needed. standing_queue: share of the queue in use. MCDTP_SIM_SEED chooses the seed.
-)";
+constexpr const char* kAbout =
+    R"(Measures what one transfer gets of each link of the wide matrix, in virtual time: a line of CSV a link.)";
+constexpr const char* kColumns =
+    R"(later: share of the link's limit after the first 2 s or 16 RTT, whichever is more; whole: with the start. excess: bytes
+sent beyond those needed. standing_queue: share of the queue in use. MCDTP_SIM_SEED chooses the seed.)";
 
 using Numbers = std::vector<double>;
 
@@ -45,55 +31,25 @@ struct Arguments {
   std::string congestion = "auto";
 };
 
-// What main() says in one sentence.
-struct Mistake {
-  std::string sentence;
-};
-
-double number(const std::string& option, const std::string& text) {
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end != '\0' || !(value >= 0) || value > 1e9)
-    throw Mistake{option + ": not a number: " + text};
-  return value;
+// Empty: there is such a controller, and it wants no rate.
+std::string fault_of_congestion(const std::string& name) {
+  return make_congestion(name, std::nullopt) ? "" : "no such controller, or one that wants a rate: " + name;
 }
 
-Numbers numbers(const std::string& option, const std::string& text) {
-  Numbers list;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', at), text.size());
-    list.push_back(number(option, text.substr(at, comma - at)));
-    at = comma + 1;
-  }
-  return list;
-}
-
-Arguments parse(int argc, char** argv) {
-  Arguments given;
-  const std::map<std::string, Numbers*> lists{{"--rates", &given.rates},
-                                              {"--delays", &given.delays},
-                                              {"--losses", &given.losses},
-                                              {"--bursts", &given.bursts},
-                                              {"--queues", &given.queues}};
-  for (int i = 1; i < argc; i += 2) {
-    const std::string name = argv[i];
-    const auto list = lists.find(name);
-    if (list == lists.end() && name != "--seconds" && name != "--jobs" && name != "--cc")
-      throw Mistake{"unknown option " + name + ": see --help"};
-    if (i + 1 == argc) throw Mistake{name + " wants a value: see --help"};
-    const std::string value = argv[i + 1];
-    if (list != lists.end())
-      *list->second = numbers(name, value);
-    else if (name == "--seconds")
-      given.seconds = number(name, value);
-    else if (name == "--jobs")
-      given.jobs = std::max(1, static_cast<int>(number(name, value)));
-    else if (make_congestion(value, std::nullopt))
-      given.congestion = value;
-    else
-      throw Mistake{"--cc: no such controller, or one that wants a rate: " + value};
-  }
-  return given;
+void add_options(CLI::App& app, Arguments& given) {
+  const auto add_list = [&](const char* name, Numbers& list, const char* about) {
+    app.add_option(name, list, about)->delimiter(',')->check(CLI::Range(0.0, 1e9));
+  };
+  add_list("--rates", given.rates, "of the links, Mbit/s");
+  add_list("--delays", given.delays, "one way, ms");
+  add_list("--losses", given.losses, "each way, %");
+  add_list("--bursts", given.bursts, "packets lost in a row, the mean");
+  add_list("--queues", given.queues, "in rate x RTT, at least 64 KiB");
+  app.add_option("--seconds", given.seconds, "of a transfer, and at least 1 s after its start")
+      ->check(CLI::Range(0.0, 1e9));
+  app.add_option("--cc", given.congestion, "controller: auto, cubic, daimd or none")
+      ->check(fault_of_congestion);
+  app.add_option("--jobs", given.jobs, "links at a time")->check(CLI::Range(1, 1024));
 }
 
 std::vector<Path> paths_of(const Arguments& given) {
@@ -137,15 +93,19 @@ void run(const Arguments& given) {
 }  // namespace mcdtp::sim
 
 int main(int argc, char** argv) {
-  if (argc == 2 && std::string_view(argv[1]) == "--help") {
-    std::cout << mcdtp::sim::kUsage;
-    return 0;
-  }
+  mcdtp::sim::Arguments given;
+  CLI::App app(mcdtp::sim::kAbout, "sim-matrix");
+  app.footer(mcdtp::sim::kColumns);
+  app.option_defaults()->always_capture_default();
+  mcdtp::sim::add_options(app, given);
   try {
-    mcdtp::sim::run(mcdtp::sim::parse(argc, argv));
-  } catch (const mcdtp::sim::Mistake& mistake) {
-    std::cerr << "sim-matrix: " << mistake.sentence << "\n";
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp& help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError& error) {
+    std::cerr << "sim-matrix: " << error.what() << "\n";
     return 2;
   }
+  mcdtp::sim::run(given);
   return 0;
 }
