@@ -21,6 +21,7 @@ constexpr double kDrainGain = 0.5;
 constexpr int kMaxDrainRounds = 4;
 constexpr double kDownGain = 0.75;
 constexpr int kLevelRounds = 15;
+constexpr int kVagueRounds = 5;
 constexpr Duration kMinLevel = seconds(1);
 constexpr double kWindowGain = 2;
 constexpr int kManyDoubts = 2;
@@ -246,12 +247,11 @@ void CongestionAuto::choose_phase(Time now) {
 // Not by rounds alone: who has short ones would make room for the others all the time. While little is known of p0 it
 // comes sooner where it costs nothing, for it only shortens the queue, or less than taking the path's loss for congestion.
 bool CongestionAuto::is_time_for_down(Time now) const {
-  const bool is_free = is_queued() && queue_.round() > (1 - kDownGain) * queue_.rtt_seconds();
   const bool is_vague = !tcp_ && loss_.own_is_vague();
-  if (is_free && is_vague) return rounds_in_phase_ >= kLevelRounds / 3;
-  const bool loses = !is_queued() && loss_.recent() > loss_.own() + PathLoss::kMargin;
-  return rounds_in_phase_ >= (loses && is_vague ? kLevelRounds / 3 : kLevelRounds) &&
-         now - phase_began_ >= kMinLevel;
+  const bool is_free = is_vague && is_queued() && queue_.round() > (1 - kDownGain) * queue_.rtt_seconds();
+  const bool is_cheap = is_vague && !is_queued() && loss_.recent() > loss_.own() + PathLoss::kMargin;
+  return rounds_in_phase_ >= (is_free || is_cheap ? kVagueRounds : kLevelRounds) &&
+         (is_free || now - phase_began_ >= kMinLevel);
 }
 
 void CongestionAuto::judge_startup(Time now) {

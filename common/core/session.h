@@ -164,7 +164,7 @@ class Session {
   bool mtu_covered(Time now, Channel& channel, PacketNumber number, const SentPacket& packet);
   bool mtu_lost(Time now, Channel& channel, PacketNumber number, const SentPacket& packet);
   void share_mtu(const Channel& found);
-  std::size_t frames_room(Time now, const Channel& channel, bool probing) const;
+  std::size_t frames_room(const Channel& channel, bool has_load) const;
   std::optional<OutgoingPacket> poll_mtu_probe(Time now, Channel& channel, MutableBytes room);
 
   // sending
@@ -176,8 +176,8 @@ class Session {
   std::optional<Heading> choose_path(Channel& channel);
   void fill_reports(Time now, Channel& channel, Packetizer& packet);
   void fill_data(Time now, Channel& channel, Packetizer& packet, std::size_t room);
-  // The packet that this one is a copy of now, if any.
-  std::optional<PacketName> fill_copy(Time now, Channel& channel, Packetizer& packet);
+  // The packet that this one is a copy of now, if any: `due`, or where that holds nothing any more another.
+  std::optional<PacketName> fill_copy(Time now, Channel& channel, Packetizer& packet, const PacketName& due);
   bool has_nothing_new() const { return !streams_.has_data() && control_.empty(); }
   void pair_twins(SentPacket& copy, const PacketName& name, const PacketName& original);
   bool carries_control(const Channel& channel);

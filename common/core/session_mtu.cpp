@@ -28,10 +28,9 @@ void Session::on_mtu_refused(Time now, ChannelId id, std::size_t bytes) {
 // An address is tried with what every path carries, and a channel that may have become a black hole likewise. What is
 // neither data nor a copy of such is small, and reports are never missed one by one: they stay below what every path
 // carries.
-std::size_t Session::frames_room(Time now, const Channel& channel, bool probing) const {
+std::size_t Session::frames_room(const Channel& channel, bool has_load) const {
   if (!channel.is_datagram()) return std::numeric_limits<std::size_t>::max();
-  const bool has_load = streams_.has_data() || (has_nothing_new() && copies_.next(now, channel));
-  const bool small = probing || channel.ping_due() || !has_load;
+  const bool small = channel.ping_due() || !has_load;
   return (small ? PathMtu::kBase : channel.mtu.size()) - kSealOverhead;
 }
 

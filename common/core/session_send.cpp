@@ -22,7 +22,9 @@ std::optional<OutgoingPacket> Session::poll_packet(Time now, ChannelId id, Mutab
   if (!heading) return std::nullopt;
 
   if (const auto probe = poll_mtu_probe(now, *channel, room)) return probe;
-  room = room.first(std::min({room.size(), heading->room, frames_room(now, *channel, heading->probing)}));
+  const auto due_copy = has_nothing_new() ? copies_.next(now, *channel) : std::nullopt;
+  const bool has_load = !heading->probing && (streams_.has_data() || due_copy);
+  room = room.first(std::min({room.size(), heading->room, frames_room(*channel, has_load)}));
   Packetizer packet(room);
   std::optional<PacketName> copied;
   if (heading->probing || channel->ping_due()) packet.ping();
@@ -30,7 +32,7 @@ std::optional<OutgoingPacket> Session::poll_packet(Time now, ChannelId id, Mutab
   if (!heading->probing) {
     if (carries_control(*channel)) packet.control(control_);
     fill_data(now, *channel, packet, room.size());
-    if (has_nothing_new() && !packet.asks()) copied = fill_copy(now, *channel, packet);
+    if (due_copy && !packet.asks()) copied = fill_copy(now, *channel, packet, *due_copy);
   }
   if (packet.empty()) return std::nullopt;
   // A packet without data says nothing of what the path could carry, and is not to end a start-up.
@@ -113,9 +115,9 @@ bool Session::stream_channel_may_send(const Channel& channel, std::size_t room) 
   return held == 0 || held + room <= window;
 }
 
-std::optional<PacketName> Session::fill_copy(Time now, Channel& channel, Packetizer& packet) {
-  if (!channel.is_datagram() || !channel.proved()) return std::nullopt;
-  while (const auto name = copies_.next(now, channel)) {
+std::optional<PacketName> Session::fill_copy(Time now, Channel& channel, Packetizer& packet,
+                                             const PacketName& due) {
+  for (std::optional<PacketName> name = due; name; name = copies_.next(now, channel)) {
     if (!channel.flow->has_room() || !channel.flow->may_send(now)) return std::nullopt;
     SentPacket& original = *find_packet(*name);
     const bool all_room = packet.empty();
