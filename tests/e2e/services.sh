@@ -40,12 +40,16 @@ forwarded_ports() {
     letter=$word
   done
 }
+listens_or_has_ended() { near_listens "$1" || ! kill -0 "$forward_pid" 2>/dev/null; }
 forward() {
   local port
   E2E_NEAR=$e2e_token wan_near "$SHIM" -F "$e2e_config" -o ExitOnForwardFailure=yes -N "$@" far \
     </dev/null >"$dir/forward.out" 2>"$dir/forward.err" &
   forward_pid=$!
-  for port in $(forwarded_ports "$@"); do until_true near_listens "$port"; done
+  for port in $(forwarded_ports "$@"); do
+    until_true listens_or_has_ended "$port"
+    near_listens "$port" || fail "mcdtp-shim -N $* has ended: $(cat "$dir/forward.err")"
+  done
   [ -n "${FAKE-}" ] || [ -n "$(server_pid)" ] || fail "the real ssh forwards: no mcdtp-server runs"
 }
 get() { near curl -sS --max-time "$E2E_BOUND" "$@"; }

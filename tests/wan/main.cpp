@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <fstream>
@@ -34,18 +35,16 @@ sigset_t our_signals() {
   return set;
 }
 
-// The next of our signals; none when `end` came first.
+// The next of our signals; none when `end` came first, 0 after a stop, which ends the wait too.
 std::optional<int> next_signal(std::optional<Time> end) {
   sigset_t set = our_signals();
-  if (!end) {
-    int signal = ::sigwaitinfo(&set, nullptr);
-    return signal > 0 ? signal : SIGTERM;
-  }
+  if (!end) return std::max(::sigwaitinfo(&set, nullptr), 0);
   Duration left = std::max(*end - clock_now(), Duration::zero());
   auto whole = std::chrono::duration_cast<seconds>(left);
   timespec timeout{static_cast<time_t>(whole.count()), static_cast<long>((left - whole).count())};
   int signal = ::sigtimedwait(&set, nullptr, &timeout);
-  return signal > 0 ? std::optional<int>(signal) : std::nullopt;
+  if (signal > 0) return signal;
+  return errno == EINTR ? std::optional<int>(0) : std::nullopt;
 }
 
 // Returns when the link shall end.
