@@ -153,7 +153,8 @@ step "what is said at each LogLevel, as ssh says it"
 dead=$(free_port)
 near=$(free_port)
 far=$(free_port)
-connect_to() { echo "python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", $1)).recv(1)' 2>/dev/null"; }
+# Of the far command, which may run before we listen here: waits for that, and until the connection is closed.
+connect_to() { echo "bash -c 'for i in {1..400}; do exec 3<>/dev/tcp/127.0.0.1/$1 && break; sleep 0.05; done 2>/dev/null; cat <&3'"; }
 all_fail() { # LEVEL
   as_ssh -oLogLevel=$1 -L "127.0.0.1:$echo_port:h:1" -R "$dir/far.sock:h:1" -L "127.0.0.1:$near:127.0.0.1:$dead" \
     -D "127.0.0.1:$(free_port)" -R "127.0.0.1:$far:127.0.0.1:$dead" far "$(connect_to "$near"; connect_to "$far") ; sleep 0.2"

@@ -39,6 +39,7 @@ status 0 shim -v --server-subsystem few far true </dev/null
 err_has "going on as plain ssh"
 step "where -R listens"
 listens_at() { # ARGUMENT of -R: the addresses, as /proc has them
+  nothing_left
   status 0 shim -R "$1:50020:127.0.0.1:1" far 'cat /proc/net/tcp /proc/net/tcp6' </dev/null
   sed -n 's/^ *[0-9]*: \([0-9A-F]*\):C364 [0-9A-F:]* 0A .*/\1/p' "$dir/out" | tr '\n' ' '
 }
