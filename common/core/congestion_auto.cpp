@@ -46,6 +46,7 @@ constexpr double kHalfKnown = 0.5;
 constexpr int kStepRounds = 4;
 
 constexpr int kContestedRounds = 12;
+constexpr double kTargetInDoubt = 0.8;  // of the target: others are likely
 constexpr int kTrialRounds = 3;
 constexpr int kMaxTrialRounds = 12;
 constexpr double kOwnQueueFalls = 0.15;  // of the RTT each round of a trial
@@ -317,7 +318,7 @@ void CongestionAuto::judge_contest() {
   }
   if (phase_ != Phase::kLevel) return;
   // The measure is the target at the highest rate of late: one's own grows while one is driven out.
-  const double target = fair_queue(peak_rate_.get());
+  const double target = fair_queue(peak_rate_.get()) * (is_in_doubt() ? kTargetInDoubt : 1);
   crowded_rounds_ = queue_.is_crowded(target) ? crowded_rounds_ + 1 : 0;
   if (crowded_rounds_ >= kContestedRounds) contest();
 }

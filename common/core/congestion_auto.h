@@ -30,11 +30,12 @@ namespace mcdtp {
 //   kDown     one round well below the rate: empties the queue for all who share it, and measures p0 and the RTT
 //
 // Beside senders that fill every queue and stop only at loss (TCP CUBIC), a short queue would be left with nothing. When
-// the queue has stayed far over its target for kContestedRounds although we gave way, kLevel does what TCP CUBIC does,
-// but takes a loss for congestion only where the queue is full and the path loses next to nothing by itself, or where
-// more is lost than it does. What was taken for p0 fades while others keep the queue full: they could not, did the path
-// lose much; and who has never seen a queue, however much was sent, believes in no p0. A kDown that finds the queue
-// empty ends that: a queue that is all our own falls by what we send less.
+// the queue has stayed far over its target for kContestedRounds although we gave way (less far in doubt, see below: the
+// target of who sends little is long), kLevel does what TCP CUBIC does, but takes a loss for congestion only where the
+// queue is full and the path loses next to nothing by itself, or where more is lost than it does. What was taken for p0
+// fades while others keep the queue full: they could not, did the path lose much; and who has never seen a queue, however
+// much was sent, believes in no p0. A kDown that finds the queue empty ends that: a queue that is all our own falls by
+// what we send less.
 //
 // Who comes to a queue that is full already takes its RTT for the path's own, and its losses for random ones. Hence
 // doubt: it begins with a start-up that lost more than any path does, grows with each kDown that does not find the queue

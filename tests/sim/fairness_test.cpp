@@ -52,6 +52,19 @@ TEST(AutoSharesTheLink, BesideCubic) {
   EXPECT_GE(shares.of[0] + shares.of[1], 0.9);
 }
 
+// Who comes late has a few hundredths of the link, and for that little the queue that TCP keeps is none too long: that
+// it does not fall when less is sent is what tells of others.
+TEST(AutoSharesTheLink, OneThatComesAfterCubic) {
+  double ours = 0;
+  for (const int start : {1, 3}) {
+    const Shares shares =
+        share_link({30, 25}, {{"auto", 0, seconds(start)}, {"cubic"}}, seconds(5), seconds(30));
+    ours += shares.of[0] / 2;
+    EXPECT_GE(shares.of[1], 0.25);
+  }
+  EXPECT_GE(ours, 0.21);
+}
+
 // Who comes to a queue that others keep full has never seen it empty: its smallest RTT is that of a full queue, and what
 // is lost there could be the path's own.
 TEST(AutoSharesTheLink, FiveComeToAQueueThatFiveKeepFull) {
