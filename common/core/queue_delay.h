@@ -31,6 +31,7 @@ class QueueDelay {
     if (round_min_ != kNone) longest_rtt_.note(round_min_);
     found_shorter_ = false;
     before_ = round_max_;
+    before_span_ = round_min_ == kNone ? Duration{} : round_max_ - round_min_;
     round_min_ = kNone;
     round_max_ = Duration{};
   }
@@ -71,7 +72,8 @@ class QueueDelay {
 
  private:
   static constexpr Duration kNone = Duration::max();
-  // By so much of the RTT, and by more than hosts do.
+  // By so much of the RTT, by more than hosts do, and by more than the RTTs of the round before differed: a path whose
+  // RTT changes by itself (a radio link, a busy host) is no queue of ours.
   static constexpr int kGrowthShare = 16;
   static constexpr Duration kMinGrowth = milliseconds(2);
   static constexpr double kHostDelay = 0.001;  // s: what hosts add without any queue, at times
@@ -83,7 +85,8 @@ class QueueDelay {
   static constexpr double kSeenShare = 0.02;   // likewise
 
   bool grows(Duration rtt) const {
-    return rtt - std::max(min_rtt(), before_) > std::max<Duration>(min_rtt() / kGrowthShare, kMinGrowth);
+    return rtt - std::max(min_rtt(), before_) >
+           std::max<Duration>({min_rtt() / kGrowthShare, kMinGrowth, before_span_});
   }
 
   SmallestOfLate<Duration> min_rtt_{kLife, kNone};
@@ -91,7 +94,8 @@ class QueueDelay {
   bool found_shorter_ = false;
   Duration round_min_ = kNone;
   Duration round_max_{};
-  Duration before_{};  // the largest RTT of the round before
+  Duration before_{};       // the largest RTT of the round before,
+  Duration before_span_{};  // and by how much it was above that round's smallest
   std::optional<Time> long_since_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <iomanip>
+#include <tuple>
 #include <utility>
 
 #include "tests/sim/measure.h"
@@ -114,6 +115,21 @@ TEST(AutoFillsTheLink, Jitter) {
     const Measured measured = measure(path, seconds(6));
     EXPECT_GE(measured.later, 0.9) << jitter_ms;
     EXPECT_LE(measured.excess, 0.02) << jitter_ms;
+    EXPECT_TRUE(measured.intact);
+  }
+}
+
+// What is delayed for a while looks like a queue that grows, but the round before saw as much.
+TEST(AutoFillsTheLink, RestlessPath) {
+  const std::array<std::tuple<double, double, double>, 3> asked{
+      {{10, 100, 0.9}, {10, 400, 0.88}, {30, 100, 0.4}}};
+  for (const auto& [wander_ms, pace_ms, share] : asked) {
+    Path path{100, 25, 0.001};
+    path.wander_ms = wander_ms;
+    path.wander_pace_ms = pace_ms;
+    const Measured measured = measure(path, seconds(20));
+    EXPECT_GE(measured.later, share) << wander_ms << " ms in " << pace_ms;
+    EXPECT_LE(measured.excess, 0.01) << wander_ms << " ms in " << pace_ms;
     EXPECT_TRUE(measured.intact);
   }
 }

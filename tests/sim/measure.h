@@ -14,6 +14,8 @@ struct Path {
   double police_mbps = 0;
   double loss_burst = 1;  // mean length of a run of losses
   double jitter_ms = 0;
+  double wander_ms = 0;  // see LinkSettings
+  double wander_pace_ms = 50;
   std::uint64_t memory = kDefaultMemory;
 };
 

@@ -15,6 +15,9 @@ struct LinkSettings {
   double rate_bps = 100e6;
   Duration delay = milliseconds(25);
   Duration jitter{};
+  // More delay for a while, at most so much: it goes from one random value to the next in `wander_pace`. The order is kept.
+  Duration wander{};
+  Duration wander_pace = milliseconds(50);
   std::uint64_t queue_bytes = 0;  // 0: one rate x RTT, at least 64 KiB
   double loss = 0;
   double loss_burst = 1;  // mean length of a run of losses
@@ -98,7 +101,18 @@ class Link {
       delay += Duration(std::uniform_int_distribution<Duration::rep>(0, settings.jitter.count())(random_));
     }
     if (chance(settings.reorder)) delay += settings.reorder_delay;
-    return free_at_ + delay;
+    if (settings.wander.count() == 0) return free_at_ + delay;
+    return last_arrival_ = std::max(last_arrival_, free_at_ + delay + wandered());
+  }
+  Duration wandered() {
+    while (free_at_ >= wander_until_) {
+      wander_until_ += settings.wander_pace;
+      wander_from_ = wander_to_;
+      wander_to_ =
+          Duration(std::uniform_int_distribution<Duration::rep>(0, settings.wander.count())(random_));
+    }
+    const double left = to_seconds(wander_until_ - free_at_) / to_seconds(settings.wander_pace);
+    return wander_to_ + from_seconds(left * to_seconds(wander_from_ - wander_to_));
   }
 
   std::mt19937_64 random_;
@@ -106,6 +120,9 @@ class Link {
   bool losing_ = false;
   double tokens_ = 0;  // the policer's
   Time policed_at_{};
+  Time wander_until_{};
+  Duration wander_from_{}, wander_to_{};
+  Time last_arrival_{};
 };
 
 }  // namespace mcdtp::sim
