@@ -114,8 +114,7 @@ bool Forwarding::say_open_failed(const Dialer::Outcome& outcome, std::uint64_t c
 void Forwarding::open_door(const Entrance& at, std::shared_ptr<Descriptor> socket) {
   const auto place = doors_.insert(doors_.end(), nullptr);
   *place = std::make_unique<SocksDoor>(
-      driver_.io(), std::move(socket), [this, &at] { return forwarder_.may_accept(at); },
-      [this, &at](SocksDoor::Guest guest) { admit(at, std::move(guest)); },
+      std::move(socket), [this, &at](SocksDoor::Guest guest) { admit(at, std::move(guest)); },
       [this, place, alive = std::weak_ptr(alive_)] {
         // Its own calls are still running.
         asio::post(driver_.io(), [this, place, alive] {
@@ -129,7 +128,7 @@ void Forwarding::admit(const Entrance& at, SocksDoor::Guest guest) {
   const auto socket = guest.socket;
   const auto request = std::make_shared<SocksRequest>(std::move(guest.request));
   const Target target = ToTcp{request->host(), request->port()};
-  if (!is_sayable(target)) {
+  if (!is_sayable(target) || !forwarder_.may_accept(at)) {
     write_socks(*socket, request->reply(SocksReply::kGeneralFailure));
     return socket->close();
   }

@@ -3,8 +3,6 @@
 #include <array>
 #include <utility>
 
-#include "common/io/listener.h"
-
 namespace mcdtp {
 
 SocksReply socks_failure(ResetReason reason) {
@@ -27,14 +25,9 @@ void write_socks(Descriptor& socket, const std::vector<std::uint8_t>& answer) {
   [[maybe_unused]] const IoResult ignored = socket.write(Bytes(answer));
 }
 
-SocksDoor::SocksDoor(asio::io_context& io, std::shared_ptr<Descriptor> socket,
-                     std::function<bool()> may_leave, std::function<void(Guest)> on_target,
+SocksDoor::SocksDoor(std::shared_ptr<Descriptor> socket, std::function<void(Guest)> on_target,
                      std::function<void()> on_end)
-    : socket_(std::move(socket)),
-      pause_(io),
-      may_leave_(std::move(may_leave)),
-      on_target_(std::move(on_target)),
-      on_end_(std::move(on_end)) {
+    : socket_(std::move(socket)), on_target_(std::move(on_target)), on_end_(std::move(on_end)) {
   wait();
 }
 
@@ -64,21 +57,8 @@ void SocksDoor::take(Bytes bytes) {
     case SocksRequest::State::kFailed: return end();
     case SocksRequest::State::kTarget: break;
   }
-  early_.assign(bytes.begin() + static_cast<std::ptrdiff_t>(taken), bytes.end());
-  leave();
-}
-
-// Not refused where others take all streams: it waits, as one at a -L port waits to be accepted.
-void SocksDoor::leave() {
-  if (may_leave_()) {
-    on_target_({std::exchange(socket_, nullptr), std::move(request_), early_});
-    return on_end_();
-  }
-  pause_.expires_after(kAcceptPause);
-  // A handler that is due already runs although its timer is gone.
-  pause_.async_wait([this, alive = std::weak_ptr(alive_)](std::error_code error) {
-    if (!alive.expired() && !error) leave();
-  });
+  on_target_({std::exchange(socket_, nullptr), std::move(request_), bytes.subspan(taken)});
+  on_end_();
 }
 
 void SocksDoor::end() {

@@ -14,6 +14,7 @@ namespace mcdtp {
 namespace {
 
 constexpr int kBacklog = 128;
+constexpr auto kPause = milliseconds(50);
 
 void set_on(int fd, int level, int name) {
   const int on = 1;
@@ -156,7 +157,7 @@ void Listener::accept() {
 
 // What waits to be accepted would wake us again and again.
 void Listener::pause() {
-  pause_.expires_after(kAcceptPause);
+  pause_.expires_after(kPause);
   // A handler that is due already runs although its timer is gone.
   pause_.async_wait([this, alive = std::weak_ptr(alive_)](std::error_code error) {
     if (alive.expired()) return;

@@ -4,7 +4,6 @@
 
 #include <asio/io_context.hpp>
 #include <asio/steady_timer.hpp>
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -44,9 +43,6 @@ Listening listen_unix(const std::string& path, const UnixSocketRules& rules);
 
 // For TCP sockets that carry forwarded bytes: no delay for small ones, and a far end that is gone is noticed.
 void set_forwarding_options(int fd);
-
-// How long those wait that cannot be taken now, until it is looked again.
-inline constexpr auto kAcceptPause = std::chrono::milliseconds(50);
 
 // Accepts connections on one socket. While there are no descriptors, or `may_accept` says no, those that wait are left
 // waiting, and it looks again a little later.
