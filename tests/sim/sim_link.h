@@ -120,9 +120,9 @@ class Link {
   bool losing_ = false;
   double tokens_ = 0;  // the policer's
   Time policed_at_{};
-  Time wander_until_{};
-  Duration wander_from_{}, wander_to_{};
-  Time last_arrival_{};
+  Time wander_until_{};                   // when the added delay is at wander_to_,
+  Duration wander_from_{}, wander_to_{};  // from wander_from_ at one wander_pace before
+  Time last_arrival_{};                   // of a wandering delay: nothing overtakes
 };
 
 }  // namespace mcdtp::sim
