@@ -404,7 +404,8 @@ void World::carry_record(Role from, ChannelId channel, const OutgoingPacket& pac
   pipe.free_at =
       std::max({pipe.free_at, now_, stalled_until_}) +
       from_seconds(static_cast<double>(frames.size() + kSealOverhead) * 8 / settings_.ssh_rate_bps);
-  const Duration delay = from == Role::kClient ? settings_.up.delay : settings_.down.delay;
+  const Duration delay =
+      settings_.access_delay + (from == Role::kClient ? settings_.up.delay : settings_.down.delay);
   schedule(pipe.free_at + delay, [&to, channel, packet, frames = std::move(frames)] {
     if (to.session().channel(channel) != nullptr) to.receive_record(channel, packet, frames);
   });
