@@ -30,6 +30,7 @@ struct ReportSample {
   double rate_loss = 0;              // share of what `rate` counts that was lost, 0 to 1
   bool application_limited = false;  // the rate says less than the path could carry
   std::optional<Duration> rtt;       // a sample of the channel's RTT
+  Duration rtt_variation{};          // of the channel: rttvar of RFC 9002
   Duration smoothed_rtt{};           // of the channel
   Duration report_interval{};        // how long a receiver may hold a report
   std::uint64_t datagram_size = 1200;  // of the channel, of a full packet now

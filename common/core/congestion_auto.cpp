@@ -55,7 +55,9 @@ constexpr double kLeastRate = 1;       // bytes/s
 constexpr double kMaxRate = 1e11;      // bytes/s
 constexpr double kLeastSample = 24e3;  // bytes
 constexpr double kMaxRound = 4;
-constexpr double kFullSample = 72e3;  // bytes
+constexpr double kFullSample = 72e3;    // bytes
+constexpr double kMostAhead = 1.2;      // of what was covered
+constexpr double kMostBelieved = 1.05;  // of what was sent and not lost
 constexpr double kBreakerLoss = 0.3;
 constexpr int kBreakerRounds = 3;
 
@@ -117,7 +119,7 @@ bool CongestionAuto::is_in_doubt() const { return doubt_ > kManyDoubts; }
 
 void CongestionAuto::on_report(const ReportSample& sample) {
   report_interval_ = sample.report_interval;
-  if (sample.rtt) queue_.on_rtt(sample.now, *sample.rtt);
+  if (sample.rtt) queue_.on_rtt(sample.now, *sample.rtt, sample.rtt_variation);
   note_rate(sample);
   if (tcp_ && phase_ == Phase::kLevel) follow_tcp(sample);
   // A queue that shows while little is sent is none of ours.
@@ -173,6 +175,7 @@ void CongestionAuto::follow_tcp(const ReportSample& sample) {
 }
 
 void CongestionAuto::end_round(const ReportSample& sample) {
+  round_.sent = static_cast<double>(sample.newest_covered - covered_before_);
   round_ends_at_ = sample.sent + 1;
   measure_path();
   trip_breaker();
@@ -189,6 +192,7 @@ void CongestionAuto::end_round(const ReportSample& sample) {
     choose_phase(sample.now);
   }
   round_began_ = sample.now;
+  covered_before_ = sample.newest_covered;
   sent_before_ = sample.newest_sent_at;
   arrived_before_ = sample.newest_arrived_at;
   queue_.end_round();
@@ -213,7 +217,16 @@ double CongestionAuto::rate_of_round(const ReportSample& sample) const {
   const Duration arrival = std::max<Duration>(sample.newest_arrived_at - arrived_before_, milliseconds(1));
   // Out of a queue comes what the path can do, however it was sent.
   const Duration span = is_queued() ? arrival : std::max(arrival, sample.newest_sent_at - sent_before_);
-  return std::min(kMaxRate, round_.covered / to_seconds(span) / (1 - loss_.own()));
+  return std::min(kMaxRate, round_taken() / to_seconds(span));
+}
+
+// What was covered in a round depends on when the channels happened to report. What was sent between its marks and not
+// lost does not, but counts what still waits on slower channels. Without a queue the larger of both may be believed: who
+// does not know all of p0 yet would see steps that pay as steps that do not.
+double CongestionAuto::round_taken() const {
+  const double sent = std::min(round_.sent * (1 - round_.loss()), kMostAhead * round_.covered);
+  const double taken = is_queued() ? sent : std::clamp(round_.covered, sent, kMostBelieved * sent);
+  return taken / (1 - loss_.own());
 }
 
 void CongestionAuto::learn_rate(double seen) {
@@ -270,7 +283,7 @@ void CongestionAuto::judge_startup(Time now) {
 }
 
 void CongestionAuto::set_pace(Time now) {
-  const double target = fair_queue(rate_), queue = queue_.round();
+  const double target = fair_queue(rate_), queue = queue_.standing(target);
   if (is_queued()) {
     const double time = std::max(queue_.rtt_seconds() + queue, to_seconds(now - round_began_));
     stake_ = 0;

@@ -59,6 +59,7 @@ class CongestionAuto : public CongestionController {
   struct Round {
     double covered = 0;           // bytes
     double lost = 0;              // bytes
+    double sent = 0;              // bytes between its marks, known at its end
     double quiet = 0;             // bytes of `covered`: sent while quiet()
     double quiet_lost = 0;        // bytes, likewise
     bool limited = true;          // by the application, all of it
@@ -74,6 +75,7 @@ class CongestionAuto : public CongestionController {
   void end_round(const ReportSample& sample);
   void measure_path();
   double rate_of_round(const ReportSample& sample) const;
+  double round_taken() const;
   void learn_rate(double seen);
   void choose_phase(Time now);
   void judge_startup(Time now);
@@ -100,8 +102,9 @@ class CongestionAuto : public CongestionController {
   PathLoss loss_;
   QueueDelay queue_;
   Round round_;
-  Time sent_before_{};     // when the newest packet that had arrived as the round began was sent,
-  Time arrived_before_{};  // and when it arrived
+  std::uint64_t covered_before_ = 0;  // newest_covered as the round began
+  Time sent_before_{};                // when the newest packet that had arrived as the round began was sent,
+  Time arrived_before_{};             // and when it arrived
   Time round_began_{};
   std::uint64_t round_ends_at_ = 1;  // when a packet sent after this many bytes is covered
   std::uint64_t rounds_ = 0;

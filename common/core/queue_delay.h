@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "common/core/of_late.h"
@@ -8,19 +9,23 @@
 namespace mcdtp {
 
 // What the RTTs of a path say of the queue on it: its delay is the smallest RTT of a round less the smallest of the
-// last kLife. A round is what its user calls so.
+// last kLife. A round is what its user calls so. Where the RTT changes by itself (a radio link, a busy host), that is no
+// queue: it does so within each round and on all channels, while a queue of those who send at even rates hardly moves in
+// most rounds.
 class QueueDelay {
  public:
   static constexpr Duration kLife = seconds(30);
   static constexpr Duration kUnknownRtt = milliseconds(100);
 
-  void on_rtt(Time now, Duration rtt) {
+  // `variation`: of the RTTs of that channel, RFC 9002's rttvar.
+  void on_rtt(Time now, Duration rtt, Duration variation = {}) {
     min_rtt_.tell_time(now);
     longest_rtt_.tell_time(now);
     found_shorter_ = found_shorter_ || (knows_rtt() && min_rtt() - rtt > kMinGrowth / 2);
     min_rtt_.note(rtt);
     round_min_ = std::min(round_min_, rtt);
     round_max_ = std::max(round_max_, rtt);
+    calmest_ = std::min(calmest_, variation);
     if (!grows(rtt)) {
       long_since_.reset();
     } else if (!long_since_) {
@@ -28,10 +33,16 @@ class QueueDelay {
     }
   }
   void end_round() {
-    if (round_min_ != kNone) longest_rtt_.note(round_min_);
+    if (round_min_ != kNone) {
+      longest_rtt_.note(round_min_);
+      std::rotate(variations_.begin(), variations_.end() - 1, variations_.end());
+      variations_.front() = calmest_;
+      calmest_ = kNone;
+    }
     found_shorter_ = false;
     before_ = round_max_;
-    before_span_ = round_min_ == kNone ? Duration{} : round_max_ - round_min_;
+    const Duration span = round_min_ == kNone ? Duration{} : round_max_ - round_min_;
+    before_span_ = std::max<Duration>(span, before_span_ * 3 / 4);
     round_min_ = kNone;
     round_max_ = Duration{};
   }
@@ -47,10 +58,14 @@ class QueueDelay {
   double longest() const {
     return knows_rtt() ? std::max(0.0, to_seconds(longest_rtt_.get() - min_rtt())) : 0;
   }
+  // What of round() must be a queue to one who aims at `target`, all in seconds.
+  double standing(double target) const {
+    return std::max(0.0, round() - std::max(0.0, unrest() - kOwnUnrest * target));
+  }
   // More than half of `target` waits, in seconds: a queue stands.
-  bool is_above_half(double target) const { return round() > target / 2; }
+  bool is_above_half(double target) const { return standing(target) > target / 2; }
   // More waits than one who aims at `target` would leave.
-  bool is_crowded(double target) const { return round() > kCrowded * target + kHostDelay; }
+  bool is_crowded(double target) const { return standing(target) > kCrowded * target + kHostDelay; }
   bool is_short() const { return round() <= std::max(kHostDelay, kShort * longest()); }
   bool is_empty() const { return !found_shorter_ && round() < std::max(kEmpty * longest(), kHostDelay); }
   // As long as it ever was of late, and that is more than hosts or a train of ours make.
@@ -72,10 +87,11 @@ class QueueDelay {
 
  private:
   static constexpr Duration kNone = Duration::max();
-  // By so much of the RTT, by more than hosts do, and by more than the RTTs of the round before differed: a path whose
-  // RTT changes by itself (a radio link, a busy host) is no queue of ours.
+  // By so much of the RTT, by more than hosts do, and by more than the RTTs of a round differed of late.
   static constexpr int kGrowthShare = 16;
   static constexpr Duration kMinGrowth = milliseconds(2);
+  static constexpr double kOwnUnrest = 0.75;   // of the target: by so much a queue may move within a round
+  static constexpr double kVariations = 4;     // of the RTT, from its smallest to its largest
   static constexpr double kHostDelay = 0.001;  // s: what hosts add without any queue, at times
   static constexpr double kCrowded = 1.6;      // times the target
   static constexpr double kFull = 0.8;         // of the longest of late
@@ -88,14 +104,23 @@ class QueueDelay {
     return rtt - std::max(min_rtt(), before_) >
            std::max<Duration>({min_rtt() / kGrowthShare, kMinGrowth, before_span_});
   }
+  // By how much the RTT differs within a round, in seconds. Not the mean: some rounds are those of our own steps, or of
+  // others that come and go.
+  double unrest() const {
+    auto sorted = variations_;
+    std::nth_element(sorted.begin(), sorted.begin() + 1, sorted.end());
+    return kVariations * to_seconds(sorted[1]);
+  }
 
   SmallestOfLate<Duration> min_rtt_{kLife, kNone};
   LargestOfLate<Duration> longest_rtt_{kLife, Duration{}};  // of the rounds' smallest
   bool found_shorter_ = false;
   Duration round_min_ = kNone;
   Duration round_max_{};
-  Duration before_{};       // the largest RTT of the round before,
-  Duration before_span_{};  // and by how much it was above that round's smallest
+  Duration before_{};         // the largest RTT of the round before,
+  Duration before_span_{};    // and by how much it was above the smallest; or less than once before
+  Duration calmest_ = kNone;  // the smallest variation of a channel's RTT in this round,
+  std::array<Duration, 7> variations_{};  // and in the last rounds
   std::optional<Time> long_since_;
 };
 

@@ -103,7 +103,7 @@ TEST(AutoFillsTheLink, LongPathThatDropsMostOfTheFirstTrain) {
   path.police_mbps = 2;
   const Measured measured = measure(path, seconds(20));
   EXPECT_GE(measured.whole, 0.8);
-  EXPECT_LE(measured.excess, 0.2);
+  EXPECT_LE(measured.excess, 0.25);
   EXPECT_TRUE(measured.intact);
 }
 
@@ -119,17 +119,20 @@ TEST(AutoFillsTheLink, Jitter) {
   }
 }
 
-// What is delayed for a while looks like a queue that grows, but the round before saw as much.
+// What is delayed for a while looks like a queue, but the RTT changes as much within each round.
 TEST(AutoFillsTheLink, RestlessPath) {
-  const std::array<std::tuple<double, double, double>, 3> asked{
-      {{10, 100, 0.9}, {10, 400, 0.88}, {30, 100, 0.4}}};
-  for (const auto& [wander_ms, pace_ms, share] : asked) {
-    Path path{100, 25, 0.001};
+  const std::array<std::tuple<double, double, double, double>, 5> asked{{{100, 10, 20, 0.95},
+                                                                         {100, 10, 100, 0.95},
+                                                                         {100, 10, 400, 0.93},
+                                                                         {100, 30, 100, 0.7},
+                                                                         {500, 10, 100, 0.8}}};
+  for (const auto& [mbps, wander_ms, pace_ms, share] : asked) {
+    Path path{mbps, 25, 0.001};
     path.wander_ms = wander_ms;
     path.wander_pace_ms = pace_ms;
-    const Measured measured = measure(path, seconds(20));
-    EXPECT_GE(measured.later, share) << wander_ms << " ms in " << pace_ms;
-    EXPECT_LE(measured.excess, 0.01) << wander_ms << " ms in " << pace_ms;
+    const Measured measured = measure(path, seconds(mbps > 100 ? 8 : 20));
+    EXPECT_GE(measured.later, share) << mbps << " Mbit/s, " << wander_ms << " ms in " << pace_ms;
+    EXPECT_LE(measured.excess, 0.04) << mbps << " Mbit/s, " << wander_ms << " ms in " << pace_ms;
     EXPECT_TRUE(measured.intact);
   }
 }

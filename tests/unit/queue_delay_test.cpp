@@ -43,6 +43,25 @@ TEST(QueueDelay, IsJudgedByATarget) {
   EXPECT_TRUE(with_queue(milliseconds(18)).is_crowded(kTarget));
 }
 
+// A calm channel, or two calm rounds of seven: the rest is our own doing.
+TEST(QueueDelay, WhatChangesWithinEachRoundIsNoQueue) {
+  const auto after = [](int calm_rounds) {
+    QueueDelay delay;
+    delay.on_rtt(Time(seconds(1)), kRtt);
+    for (int round = 0; round < 7; ++round) {
+      delay.on_rtt(Time(seconds(2)), kRtt + milliseconds(9), milliseconds(3));
+      delay.on_rtt(Time(seconds(2)), kRtt + milliseconds(9), milliseconds(round < calm_rounds ? 1 : 4));
+      delay.end_round();
+    }
+    delay.on_rtt(Time(seconds(3)), kRtt + milliseconds(9), milliseconds(3));
+    return delay;
+  };
+  EXPECT_DOUBLE_EQ(after(1).standing(kTarget), 0.009 - (4 * 0.003 - 0.75 * kTarget));
+  EXPECT_FALSE(after(1).is_above_half(kTarget));
+  EXPECT_DOUBLE_EQ(after(2).standing(kTarget), 0.009);
+  EXPECT_TRUE(after(2).is_above_half(kTarget));
+}
+
 TEST(QueueDelay, WasSeenWhereItWasLongerThanHostsMakeIt) {
   EXPECT_TRUE(with_queue({}).was_seen(kTarget));
   QueueDelay delay;
