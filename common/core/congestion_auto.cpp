@@ -56,7 +56,7 @@ constexpr double kMaxRate = 1e11;      // bytes/s
 constexpr double kLeastSample = 24e3;  // bytes
 constexpr double kMaxRound = 4;
 constexpr double kFullSample = 72e3;    // bytes
-constexpr double kMostAhead = 1.2;      // of what was covered
+constexpr double kMostApart = 1.2;      // times
 constexpr double kMostBelieved = 1.05;  // of what was sent and not lost
 constexpr double kBreakerLoss = 0.3;
 constexpr int kBreakerRounds = 3;
@@ -221,10 +221,11 @@ double CongestionAuto::rate_of_round(const ReportSample& sample) const {
 }
 
 // What was covered in a round depends on when the channels happened to report. What was sent between its marks and not
-// lost does not, but counts what still waits on slower channels. Without a queue the larger of both may be believed: who
-// does not know all of p0 yet would see steps that pay as steps that do not.
+// lost does not, but counts what still waits on slower channels, and losses of other rounds: both are alike. Without a
+// queue the larger may be believed: who does not know all of p0 yet would see steps that pay as steps that do not.
 double CongestionAuto::round_taken() const {
-  const double sent = std::min(round_.sent * (1 - round_.loss()), kMostAhead * round_.covered);
+  const double sent =
+      std::clamp(round_.sent * (1 - round_.loss()), round_.covered / kMostApart, round_.covered * kMostApart);
   const double taken = is_queued() ? sent : std::clamp(round_.covered, sent, kMostBelieved * sent);
   return taken / (1 - loss_.own());
 }

@@ -21,7 +21,7 @@ class Flow {
   bool may_send(Time now) { return pacer_.may_send(now); }
   Time ready_at() const { return pacer_.ready_at(); }
 
-  // What to keep with a packet of `size` bytes sent now.
+  // What to keep with a packet of `size` bytes sent now; 0: it asks for no report, and is none of the rate.
   DeliverySnapshot on_sent(Time now, std::size_t size);
   // The packet is to be reported. `weight`: see add_in_flight().
   void on_counted(std::size_t size, double weight);

@@ -146,7 +146,7 @@ OutgoingPacket Session::seal_off(Time now, Channel& channel, Packetizer& packet,
   sent.state = packet.asks() ? SentPacket::State::kOutstanding : SentPacket::State::kSilent;
   sent.cargo = packet.take_cargo();
   sent.snapshot = channel.is_datagram()
-                      ? channel.flow->on_sent(now, sent.size)
+                      ? channel.flow->on_sent(now, packet.asks() ? sent.size : 0)
                       : channel.delivery.on_sent(now, sent.size, channel.sent.bytes_outstanding());
   if (channel.is_datagram() && channel.proved() && packet.asks()) {
     channel.flow->on_counted(sent.size, scheduler_.weight(channel));

@@ -87,7 +87,10 @@ class Run {
     sample.rate_loss = (rest & 4) != 0 ? choices_.next() / 255.0 : 0;
     sample.application_limited = (rest & 8) != 0;
     if ((rest & 16) != 0) rtt_ = round_trip();
-    if ((rest & 32) != 0) sample.rtt = round_trip();
+    if ((rest & 32) != 0) {
+      sample.rtt = round_trip();
+      sample.rtt_variation = round_trip();
+    }
     sample.smoothed_rtt = rtt_;
     sample.report_interval = milliseconds((rest & 64) != 0 ? choices_.next() : 25);
     sample.datagram_size = (rest & 128) != 0 ? 1200 + choices_.next() * 250 : 1200;

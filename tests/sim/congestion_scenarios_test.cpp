@@ -133,6 +133,7 @@ TEST(AutoFillsTheLink, RestlessPath) {
     const Measured measured = measure(path, seconds(mbps > 100 ? 8 : 20));
     EXPECT_GE(measured.later, share) << mbps << " Mbit/s, " << wander_ms << " ms in " << pace_ms;
     EXPECT_LE(measured.excess, 0.04) << mbps << " Mbit/s, " << wander_ms << " ms in " << pace_ms;
+    EXPECT_LE(measured.queue, 0.6) << mbps << " Mbit/s, " << wander_ms << " ms in " << pace_ms;
     EXPECT_TRUE(measured.intact);
   }
 }
