@@ -13,7 +13,8 @@ namespace mcdtp {
 //   an overdue packet, which the helper would have delivered twice by now, or will before it comes
 // The helper of a channel is the quickest of the others.
 // Guarantee: bytes copied <= kFree + bytes sent / kShare, not counting what goes while no more than kLone is in
-// flight, nor what has all but stopped: it is three times overdue. No packet is copied twice.
+// flight, nor what has all but stopped: it is three times overdue. No packet is copied twice,
+// but where one of the two is lost, the other is as good as new.
 class Copies {
  public:
   static constexpr std::uint64_t kFree = 64 * 1024;

@@ -172,10 +172,13 @@ SentPacket* Session::find_packet(const PacketName& name) {
 // report still releases its bytes.
 void Session::requeue(SentPacket& packet) {
   SentPacket* twin = twin_of(packet);
-  // Its twin may still come, unless the channel that carries that has gone silent as well.
+  // Its twin may still come, unless the channel that carries that has gone silent as well; where it is late, it is
+  // helped like any other.
   if (twin != nullptr && twin->state == SentPacket::State::kOutstanding &&
-      find(packet.twin->channel)->steady())
+      find(packet.twin->channel)->steady()) {
+    twin->copied = false;
     return;
+  }
   if (twin != nullptr && std::exchange(twin->requeued_early, true)) packet.requeued_early = true;
   if (std::exchange(packet.requeued_early, true)) return;
   if (packet.cargo.data.size > 0) streams_.requeue(packet.cargo.data);

@@ -111,6 +111,19 @@ INSTANTIATE_TEST_SUITE_P(Links, OneOddChannel,
                                           testing::Values(Coupling::kCoupled, Coupling::kNone)),
                          name_of);
 
+class SlowsDownAtAnyTime : public testing::TestWithParam<unsigned> {};
+
+// Copies of lost packets may be what waits on the channel: nobody else would send them.
+TEST_P(SlowsDownAtAnyTime, NothingIsLeftToTheSlowChannel) {
+  for (auto when = milliseconds(205); when < milliseconds(410); when += milliseconds(10)) {
+    World world(own_links(GetParam()));
+    change_at(world, when, 1, times(0.01));
+    EXPECT_GE(share_of_good(world, GetParam() - 1), 0.65) << "slow after " << when.count() << " ms";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Channels, SlowsDownAtAnyTime, testing::Values(4U, 8U));
+
 // ---- tails ----
 
 constexpr std::uint64_t kQuestion = 100;
