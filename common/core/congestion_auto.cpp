@@ -44,6 +44,9 @@ constexpr double kStakeGrowth = 3;
 constexpr double kPays = 0.8;
 constexpr double kHalfKnown = 0.5;
 constexpr int kStepRounds = 4;
+constexpr double kFarBelow = 0.8;   // of the ceiling
+constexpr double kFarAbove = 1.25;  // likewise
+constexpr int kHoldRounds = 8;
 
 constexpr int kContestedRounds = 12;
 constexpr double kTargetInDoubt = 0.8;  // of the target: others are likely
@@ -109,6 +112,11 @@ double CongestionAuto::fair_queue(double rate) const {
 
 // More waits than half of what we would leave.
 bool CongestionAuto::is_queued() const { return queue_.is_above_half(fair_queue(rate_)); }
+
+// Loss without a queue was the brake at about this rate.
+bool CongestionAuto::is_near_ceiling() const {
+  return !sees_queues() && rate_ > kFarBelow * ceiling_ && rate_ < kFarAbove * ceiling_;
+}
 
 bool CongestionAuto::sees_queues() const { return queue_.was_seen(fair_queue(rate_)); }
 
@@ -182,7 +190,7 @@ void CongestionAuto::end_round(const ReportSample& sample) {
   if (!round_.limited) {
     ++rounds_;
     ++rounds_in_phase_;
-    if (phase_ != Phase::kStartup) learn_rate(rate_of_round(sample));
+    if (phase_ != Phase::kStartup) learn_rate(sample);
     loss_.on_round(round_.covered, round_.lost);
     if (phase_ == Phase::kLevel && !sees_queues()) loss_.forget_own();
     if (tcp_ && (queue_.is_full() || is_in_doubt())) loss_.fade_own();
@@ -202,6 +210,7 @@ void CongestionAuto::end_round(const ReportSample& sample) {
 void CongestionAuto::measure_path() {
   if (queue_.found_shorter()) loss_.forget_own();
   if (round_.quiet == 0) return;
+  loss_.on_any_quiet(round_.quiet, round_.quiet_lost);
   if (queue_.found_shorter() || !queue_.is_short() || !sees_queues()) {
     // Half of a round that was not quiet shows the queue of the other half.
     const bool is_proof = !round_.limited && round_.quiet > round_.covered / 2;
@@ -226,24 +235,55 @@ double CongestionAuto::rate_of_round(const ReportSample& sample) const {
 double CongestionAuto::round_taken() const {
   const double sent =
       std::clamp(round_.sent * (1 - round_.loss()), round_.covered / kMostApart, round_.covered * kMostApart);
-  const double taken = is_queued() ? sent : std::clamp(round_.covered, sent, kMostBelieved * sent);
-  return taken / (1 - loss_.own());
+  const double most = is_queued() || is_near_ceiling() ? sent : kMostBelieved * sent;
+  return std::clamp(round_.covered, sent, most) / (1 - loss_.own());
 }
 
-void CongestionAuto::learn_rate(double seen) {
-  // A round of few packets says little: chance takes more or fewer of them.
-  const double weight = std::min(1.0, (round_.covered + round_.lost) / kFullSample);
-  const double smooth = rate_ + weight * (seen - rate_);
-  rate_ = is_queued() && !round_.is_held_back() ? smooth : std::max(rate_, smooth);
+// A round of few packets says little: chance takes more or fewer of them.
+double CongestionAuto::weight_of_round() const {
+  return std::min(1.0, (round_.covered + round_.lost) / kFullSample);
+}
+
+void CongestionAuto::learn_rate(const ReportSample& sample) {
+  const double weight = weight_of_round();
+  const double smooth = rate_ + weight * (rate_of_round(sample) - rate_);
+  const bool is_known = (is_queued() || is_near_ceiling()) && !round_.is_held_back();
+  if (is_queued()) hold_rounds_ = 0;
+  if (hold_rounds_ == 0) rate_ = is_known ? smooth : std::max(rate_, smooth);
   step_known_ += (1 - step_known_) * weight;
   if (phase_ != Phase::kLevel || !loss_.is_congested(queue_.is_full() || !sees_queues() || is_in_doubt()))
     return;
   if (is_in_doubt() && sees_queues() && !queue_.is_empty() && !tcp_) return contest();
   // Loss without a queue: a policer, or a queue too short to be seen. And a queue that others keep full.
   const bool may_be_ours = !is_queued() || (queue_.is_full() && !tcp_);
-  if (!may_be_ours) return;
-  rate_ *= loss_.kept_share(loss_.recent());
+  if (may_be_ours) give_way(sample);
+}
+
+void CongestionAuto::give_way(const ReportSample& sample) {
+  if (sees_queues()) {
+    rate_ *= loss_.kept_share(loss_.recent());
+  } else if (!round_.is_held_back()) {
+    fall_to_what_came(sample);
+  }
   loss_.on_cut();
+}
+
+// A policer drops what is too much and shows nothing else: its rate is what comes through. Where less is lost of what is
+// sent quietly, that is the ceiling.
+void CongestionAuto::fall_to_what_came(const ReportSample& sample) {
+  const Duration span = std::max<Duration>(sample.newest_arrived_at - arrived_before_, milliseconds(1));
+  const double bytes = std::max(round_.covered, round_.sent * (1 - round_.loss()));
+  rate_ += weight_of_round() * std::min(0.0, bytes / to_seconds(span) - rate_);
+  lossy_rounds_ = 0;
+  if (!loss_.is_ours()) return;
+  ceiling_ = rate_;
+  hold();
+}
+
+void CongestionAuto::hold() {
+  stake_ = 0;
+  hold_rounds_ = kHoldRounds;
+  pace_ = rate_;
 }
 
 // ---- phases ----
@@ -300,19 +340,28 @@ void CongestionAuto::set_pace(Time now) {
   pace_ = std::max(pace_, rate_ * (1 + kBoost * (1 - queue / target)));
 }
 
-// A step that paid is followed by a larger one; one that did not by a small one.
+// A step that paid is followed by a larger one; one that did not by a small one, or near the ceiling by a pause.
 void CongestionAuto::grow_pace() {
+  if (hold_rounds_ > 0) {
+    --hold_rounds_;
+    pace_ = rate_;
+    return;
+  }
   const bool pays =
       stake_ > 0 && step_known_ > kHalfKnown && rate_ >= step_rate_ * (1 + kPays * step_known_ * stake_);
-  if (pays || stake_ == 0 || ++step_rounds_ >= kStepRounds) {
-    const double first = rate_is_low_ ? kLargeStake : kFirstStake;
-    stake_ = pays ? std::min(1.0, stake_ * kStakeGrowth) : first;
-    rate_is_low_ = false;
-    step_rate_ = rate_;
-    step_rounds_ = 0;
-    step_known_ = 0;
-  }
+  const bool is_over = pays || stake_ == 0 || ++step_rounds_ >= kStepRounds;
+  if (is_over && !pays && stake_ > 0 && is_near_ceiling()) return hold();
+  if (is_over) begin_step(pays);
   pace_ = step_rate_ * (1 + stake_);
+}
+
+void CongestionAuto::begin_step(bool after_one_that_paid) {
+  const double first = rate_is_low_ ? kLargeStake : kFirstStake;
+  stake_ = after_one_that_paid && !is_near_ceiling() ? std::min(1.0, stake_ * kStakeGrowth) : first;
+  rate_is_low_ = false;
+  step_rate_ = rate_;
+  step_rounds_ = 0;
+  step_known_ = 0;
 }
 
 void CongestionAuto::enter(Time now, Phase phase) {

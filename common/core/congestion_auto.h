@@ -19,7 +19,8 @@ namespace mcdtp {
 // The target, kTargetAtOne / sqrt(rate), is smaller for who sends more, so that equal sessions come to equal rates
 // whatever their RTT; with kAnswer < 1/2 the queue settles although its news is two rounds old. Who sees a queue
 // well below its own target sends less than its share and now and then takes a larger step. Without any
-// queue the pace grows by a stake that grows itself for as long as it pays.
+// queue the pace grows by a stake that grows itself for as long as it pays. Where loss is the brake and a queue never
+// shows (a policer), the rate falls to what comes through, and that is tried again only now and then.
 //
 // Phases, changed only at the end of a round, unless said otherwise:
 //   kStartup  more than doubles the rate each round until a queue shows (at once), or the rate no longer grows. What is
@@ -76,11 +77,16 @@ class CongestionAuto : public CongestionController {
   void measure_path();
   double rate_of_round(const ReportSample& sample) const;
   double round_taken() const;
-  void learn_rate(double seen);
+  void learn_rate(const ReportSample& sample);
+  double weight_of_round() const;
+  void give_way(const ReportSample& sample);
+  void fall_to_what_came(const ReportSample& sample);
   void choose_phase(Time now);
   void judge_startup(Time now);
   void set_pace(Time now);
   void grow_pace();
+  void begin_step(bool after_one_that_paid);
+  void hold();
   void judge_contest();
   void contest();
   bool is_in_doubt() const;
@@ -96,6 +102,7 @@ class CongestionAuto : public CongestionController {
   bool is_queued() const;
   bool is_first_train() const;
   bool sees_queues() const;
+  bool is_near_ceiling() const;
   bool is_time_for_down(Time now) const;
 
   Phase phase_ = Phase::kStartup;
@@ -122,6 +129,8 @@ class CongestionAuto : public CongestionController {
   double step_rate_ = 0;      // above this rate,
   int step_rounds_ = 0;       // for so many rounds until now,
   double step_known_ = 0;     // which rate_ shows by this share: rounds of few packets say less
+  double ceiling_ = 0;        // bytes/s: what came through when loss without a queue was the brake
+  int hold_rounds_ = 0;       // left until it is tried again
   int small_rounds_ = 0;      // in a row, with a queue well below the target
   int lossy_rounds_ = 0;      // in a row, for the breaker
 

@@ -25,6 +25,14 @@ class PathLoss {
     quiet_covered_ *= fade;
     quiet_lost_ *= fade;
   }
+  // The same of any round, whatever the queue.
+  void on_any_quiet(double covered, double lost) {
+    any_quiet_ += covered + lost;
+    any_quiet_lost_ = std::max(0.0, any_quiet_lost_ + lost);
+    const double fade = std::min(1.0, kQuietMemory / std::max(1.0, any_quiet_));
+    any_quiet_ *= fade;
+    any_quiet_lost_ *= fade;
+  }
   // No queue was seen, whatever was sent: then nothing tells the path's own loss from that of a queue which is always full.
   void forget_own() { quiet_covered_ = quiet_lost_ = 0; }
   // Others keep the queue full all the same: who can do that loses little on this path.
@@ -49,6 +57,8 @@ class PathLoss {
     return quiet_lost_ > 0 ? std::min(kMaxOwn, share(quiet_covered_ + prior(), quiet_lost_)) : 0;
   }
   double recent() const { return share(covered_, lost_); }
+  // Hardly anything is lost of what is sent quietly: what is lost of the rest is what we send too much.
+  bool is_ours() const { return any_quiet_ > kFewQuiet && any_quiet_lost_ < kMargin * any_quiet_; }
   // p0 rests on few packets yet.
   bool own_is_vague() const { return recent() > 0 && quiet_covered_ < kQuietMemory / 2; }
   // The share of what was sent that would have come through a path that loses no more than it may.
@@ -65,6 +75,7 @@ class PathLoss {
   static constexpr double kQuietMemory = 1.2e6;  // bytes
   static constexpr double kPrior =
       6e4;  // bytes without a loss, taken for granted while little was sent quietly
+  static constexpr double kFewQuiet = 3e4;  // bytes
   static constexpr double kMemory = 3.6e5;  // bytes
   static constexpr int kPauseRounds = 2;
 
@@ -73,7 +84,9 @@ class PathLoss {
 
   double quiet_covered_ = 0;  // bytes, fading
   double quiet_lost_ = 0;
-  double covered_ = 0;  // bytes, fading
+  double any_quiet_ = 0;       // bytes, fading: sent quietly, with any queue,
+  double any_quiet_lost_ = 0;  // and lost of them
+  double covered_ = 0;         // bytes, fading
   double lost_ = 0;
   int pause_ = 0;  // rounds that do not count yet
 };

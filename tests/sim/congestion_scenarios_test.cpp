@@ -140,6 +140,20 @@ TEST(AutoFillsTheLink, RestlessPath) {
 
 TEST(AutoFillsTheLink, Policer) { EXPECT_GE(transfer({100, 25, 0, 1, 8, 20}, 10 * kMegabyte).share, 0.7); }
 
+// What is above a policer's rate is thrown away: it is tried now and then only. Loss of the path is none of its signs.
+TEST(AutoFillsTheLink, PolicerThrowsLittleAway) {
+  const std::array<std::tuple<double, double, double, double>, 4> asked{
+      {{20, 0, 50, 0.06}, {10, 0, 80, 0.1}, {50, 0.01, 20, 0.09}, {50, 0.05, 20, 0.11}}};
+  for (const auto& [delay_ms, loss, police_mbps, excess] : asked) {
+    Path path{100, delay_ms, loss};
+    path.police_mbps = police_mbps;
+    const Measured measured = measure(path, seconds(20));
+    EXPECT_GE(measured.later, 0.9) << delay_ms << " ms, loss " << loss;
+    EXPECT_LE(measured.excess, excess) << delay_ms << " ms, loss " << loss;
+    EXPECT_TRUE(measured.intact);
+  }
+}
+
 TEST(AutoFillsTheLink, NeverFallsAsChannelsAreAdded) {
   double best = 0;
   for (const unsigned channels : {1U, 2U, 4U, 8U, 16U}) {
