@@ -32,6 +32,7 @@ struct ReportSample {
   std::optional<Duration> rtt;       // a sample of the channel's RTT
   Duration rtt_variation{};          // of the channel: rttvar of RFC 9002
   Duration smoothed_rtt{};           // of the channel
+  Duration min_rtt{};                // likewise, ever
   Duration report_interval{};        // how long a receiver may hold a report
   std::uint64_t datagram_size = 1200;  // of the channel, of a full packet now
 };
@@ -39,6 +40,9 @@ struct ReportSample {
 // Decides how fast and how much, for all datagram channels of a session or for one. Knows no packets.
 class CongestionController {
  public:
+  static constexpr Duration kShortestTrain = microseconds(100);  // what a timer can tell
+  static constexpr Duration kLongestTrain = milliseconds(1);
+
   virtual ~CongestionController() = default;
 
   virtual void on_report(const ReportSample& sample) = 0;
@@ -48,8 +52,12 @@ class CongestionController {
   virtual double pacing_rate() const = 0;
   // Bytes that may be in flight.
   virtual std::uint64_t window() const = 0;
-  // Bytes let go at one wake-up, at least: trains of one millisecond.
-  virtual double quantum() const { return std::clamp(pacing_rate() * 1e-3, 2400.0, 65536.0); }
+  // Bytes let go at one wake-up, at least: a train of a quarter of the RTT, for the queues on a short path are short, but
+  // of kLongestTrain at most.
+  virtual double quantum(Duration rtt) const {
+    return std::clamp(pacing_rate() * to_seconds(std::clamp(rtt / 4, kShortestTrain, kLongestTrain)), 2400.0,
+                      65536.0);
+  }
   // Less is sent now than the path is known to carry: what is lost of it, the path loses by itself.
   virtual bool quiet() const { return false; }
   // The rate grows fast and is hardly known: reports are worth more than they cost.

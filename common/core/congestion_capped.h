@@ -18,7 +18,9 @@ class CongestionCapped : public CongestionController {
   void on_report(const ReportSample& sample) override { inner_->on_report(sample); }
   void on_silence(Time now) override { inner_->on_silence(now); }
   double pacing_rate() const override { return std::min(rate_, inner_->pacing_rate()); }
-  double quantum() const override { return std::min(inner_->quantum(), CongestionController::quantum()); }
+  double quantum(Duration rtt) const override {
+    return std::min(inner_->quantum(rtt), CongestionController::quantum(rtt));
+  }
   std::uint64_t window() const override { return inner_->window(); }
   bool quiet() const override { return inner_->quiet(); }
   bool is_starting() const override { return inner_->is_starting(); }

@@ -15,19 +15,19 @@ void CongestionFixed::on_report(const ReportSample& sample) {
   round_ = sample.smoothed_rtt + sample.report_interval;
 }
 
-double CongestionFixed::quantum() const {
+double CongestionFixed::quantum(Duration rtt) const {
   switch (pacing_) {
     case Pacing::kEven: return 2 * datagram_;
     case Pacing::kBurst: return std::max(2 * datagram_, pacing_rate() * to_seconds(kBurstInterval));
     case Pacing::kTrains: break;
   }
-  return CongestionController::quantum();
+  return CongestionController::quantum(rtt);
 }
 
 // Twice what the rate puts in flight, and a burst: the window never holds the rate back.
 std::uint64_t CongestionFixed::window() const {
   return std::max(kInitialWindow,
-                  static_cast<std::uint64_t>(2 * pacing_rate() * to_seconds(round_) + quantum()));
+                  static_cast<std::uint64_t>(2 * pacing_rate() * to_seconds(round_) + quantum(round_)));
 }
 
 }  // namespace mcdtp

@@ -20,7 +20,7 @@ class CongestionFixed : public CongestionController {
   void on_report(const ReportSample& sample) override;
   void on_silence(Time) override {}
   double pacing_rate() const override { return rate_ * kDatagramPerPayload / ack_rate_; }
-  double quantum() const override;
+  double quantum(Duration rtt) const override;
   std::uint64_t window() const override;
 
  private:

@@ -15,7 +15,8 @@ Flow::Flow(Time now, std::unique_ptr<CongestionController> congestion) : congest
 void Flow::set_pace(Time now) {
   pacer_.set_rate(now, congestion_->pacing_rate());
   // A train has two datagrams at least.
-  pacer_.set_quantum(std::max(congestion_->quantum(), 2 * static_cast<double>(datagram_size_)));
+  pacer_.set_quantum(std::max(congestion_->quantum(rtt_), 2 * static_cast<double>(datagram_size_)));
+  pacer_.set_lateness(rtt_ / 2);
 }
 
 DeliverySnapshot Flow::on_sent(Time now, std::size_t size) {
@@ -53,6 +54,7 @@ void Flow::on_report(ReportSample& sample) {
   sample.sent = delivery_.sent();
   congestion_->on_report(sample);
   datagram_size_ = sample.datagram_size;
+  rtt_ = sample.min_rtt;
   set_pace(sample.now);
 }
 

@@ -57,6 +57,7 @@ class Flow {
   Pacer pacer_;
   std::uint64_t in_flight_ = 0;         // bytes
   std::uint64_t datagram_size_ = 1200;  // bytes, of a full packet now
+  Duration rtt_ = milliseconds(100);    // of the channel that was reported last
 };
 
 }  // namespace mcdtp

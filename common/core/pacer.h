@@ -12,6 +12,9 @@ namespace mcdtp {
 // A closed bucket opens again only when a whole quantum is in, so that a wake-up sends a train, not a packet.
 class Pacer {
  public:
+  static constexpr Duration kLeastLateness = microseconds(200);
+  static constexpr Duration kMostLateness = milliseconds(2);
+
   // Bytes per second, > 0; infinity means no pacing.
   void set_rate(Time now, double rate) {
     refill(now);
@@ -35,12 +38,14 @@ class Pacer {
     // Rounded up: a wake-up that comes a nanosecond early would find nothing to do.
     return last_ + from_seconds((quantum_ - tokens_) / rate_) + microseconds(1);
   }
-  // A wake-up may be this late without loss of rate.
-  double depth() const { return quantum_ + rate_ * kLateness; }
+  // A wake-up may be so late without loss of rate, from kLeastLateness to kMostLateness. What was missed then goes at once:
+  // on a short path, with its short queues, that must not be much.
+  void set_lateness(Duration lateness) {
+    lateness_ = to_seconds(std::clamp(lateness, kLeastLateness, kMostLateness));
+  }
+  double depth() const { return quantum_ + rate_ * lateness_; }
 
  private:
-  static constexpr double kLateness = 0.002;  // s
-
   bool unpaced() const { return std::isinf(rate_); }
   // Without a pace there is nothing to save up.
   void refill(Time now) {
@@ -51,6 +56,7 @@ class Pacer {
   double rate_ = 1e6;
   double quantum_ = 2400;
   double tokens_ = 2400;
+  double lateness_ = to_seconds(kMostLateness);
   bool open_ = true;
   Time last_{};
 };

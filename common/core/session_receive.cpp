@@ -203,6 +203,7 @@ void Session::feed_congestion(Time now, Channel& channel, ReportSample& sample) 
   if (!channel.is_datagram() || sample.covered + sample.found + sample.lost == 0) return;
   sample.now = now;
   sample.smoothed_rtt = channel.loss.rtt().smoothed();
+  sample.min_rtt = channel.loss.rtt().min();
   sample.rtt_variation = channel.loss.rtt().variation();
   sample.report_interval = channel.report_interval();
   sample.datagram_size = channel.mtu.size();

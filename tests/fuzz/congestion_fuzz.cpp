@@ -103,14 +103,15 @@ class Run {
     CHECK(unbounded_ ? std::isinf(rate) : rate <= kMostRate);
     CHECK(congestion_->window() >= kMinWindow);
     CHECK(unbounded_ || congestion_->window() <= kMostWindow);
-    CHECK(congestion_->quantum() > 0 && std::isfinite(congestion_->quantum()));
+    CHECK(congestion_->quantum(milliseconds(100)) > 0 &&
+          std::isfinite(congestion_->quantum(milliseconds(100))));
     check_pacer(rate);
   }
 
   // It lets something go, now or when it says.
   void check_pacer(double rate) {
     pacer_.set_rate(now_, rate);
-    pacer_.set_quantum(congestion_->quantum());
+    pacer_.set_quantum(congestion_->quantum(milliseconds(100)));
     for (int packets = 0; packets < 10 && pacer_.may_send(now_); ++packets) pacer_.on_sent(1200);
     if (pacer_.may_send(now_)) return;
     CHECK(pacer_.ready_at() > now_);

@@ -65,21 +65,22 @@ TEST(CongestionFixed, SpacesAsItIsTold) {
   CongestionFixed burst(100'000'000, Pacing::kBurst);
   for (const CongestionFixed* fixed : {&trains, &even, &burst})
     EXPECT_NEAR(fixed->pacing_rate(), 10 * kRate, 10);
-  EXPECT_NEAR(trains.quantum(), 0.001 * 10 * kRate, 1);
-  EXPECT_EQ(even.quantum(), 2400);
-  EXPECT_NEAR(burst.quantum(), 0.05 * 10 * kRate, 1);
+  EXPECT_NEAR(trains.quantum(milliseconds(100)), 0.001 * 10 * kRate, 1);
+  EXPECT_NEAR(trains.quantum(milliseconds(2)), 0.0005 * 10 * kRate, 1);
+  EXPECT_EQ(even.quantum(milliseconds(100)), 2400);
+  EXPECT_NEAR(burst.quantum(milliseconds(100)), 0.05 * 10 * kRate, 1);
   // The window does not cut a burst short, however short the round trip is.
   ReportSample sample;
   sample.now = Time(seconds(1));
   sample.covered = 1200;
   sample.smoothed_rtt = sample.report_interval = milliseconds(1);
   burst.on_report(sample);
-  EXPECT_GE(static_cast<double>(burst.window()), burst.quantum());
+  EXPECT_GE(static_cast<double>(burst.window()), burst.quantum(milliseconds(100)));
 }
 
 TEST(CongestionFixed, AtALowRateABurstIsTwoDatagrams) {
   CongestionFixed burst(1000, Pacing::kBurst);
-  EXPECT_EQ(burst.quantum(), 2400);
+  EXPECT_EQ(burst.quantum(milliseconds(100)), 2400);
 }
 
 TEST(FindPacing, KnowsItsNames) {

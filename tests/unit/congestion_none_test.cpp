@@ -18,7 +18,7 @@ TEST(CongestionNone, NothingHoldsItBack) {
   }
   EXPECT_TRUE(std::isinf(none.pacing_rate()));
   EXPECT_GE(none.window(), std::uint64_t{1} << 60);
-  EXPECT_EQ(none.quantum(), 65536);
+  EXPECT_EQ(none.quantum(milliseconds(100)), 65536);
 }
 
 }  // namespace

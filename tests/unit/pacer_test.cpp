@@ -51,6 +51,18 @@ TEST(Pacer, NeverSendsMoreThanItsGuarantee) {
   }
 }
 
+TEST(Pacer, AShortPathMakesUpForLittle) {
+  for (const Duration lateness : {Duration{}, Duration(milliseconds(1)), Duration(seconds(1))}) {
+    Pacer pacer;
+    pacer.set_rate(kStart, 1e8);
+    pacer.set_quantum(12000);
+    pacer.set_lateness(lateness);
+    drain(pacer, kStart, 1200);
+    const double allowed = to_seconds(std::clamp<Duration>(lateness, microseconds(200), milliseconds(2)));
+    EXPECT_NEAR(drain(pacer, kStart + seconds(1), 1200), 12000 + 1e8 * allowed, 1200);
+  }
+}
+
 TEST(Pacer, AWakeUpSendsAWholeTrain) {
   Pacer pacer;
   pacer.set_rate(kStart, 1e6);
