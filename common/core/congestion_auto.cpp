@@ -210,7 +210,7 @@ void CongestionAuto::end_round(const ReportSample& sample) {
 void CongestionAuto::measure_path() {
   if (queue_.found_shorter()) loss_.forget_own();
   if (round_.quiet == 0) return;
-  loss_.on_any_quiet(round_.quiet, round_.quiet_lost);
+  if (went_down_) loss_.on_any_quiet(round_.quiet, round_.quiet_lost);
   if (queue_.found_shorter() || !queue_.is_short() || !sees_queues()) {
     // Half of a round that was not quiet shows the queue of the other half.
     const bool is_proof = !round_.limited && round_.quiet > round_.covered / 2;
@@ -333,7 +333,8 @@ void CongestionAuto::set_pace(Time now) {
   } else {
     grow_pace();
   }
-  const bool is_small = queue > kHardlyAny * target && queue < kSmall * target;
+  const bool is_small = queue > kHardlyAny * target && queue < kSmall * target &&
+                        round_.loss() <= loss_.own() + PathLoss::kMargin;
   small_rounds_ = is_small ? small_rounds_ + 1 : 0;
   if (small_rounds_ < kSmallRounds) return;
   small_rounds_ = 0;
@@ -370,6 +371,7 @@ void CongestionAuto::enter(Time now, Phase phase) {
   rounds_in_phase_ = 0;
   stake_ = 0;
   if (phase == Phase::kLevel) pace_ = rate_;
+  went_down_ = went_down_ || phase == Phase::kDown;
 }
 
 // ---- others on the path ----

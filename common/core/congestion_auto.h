@@ -129,6 +129,7 @@ class CongestionAuto : public CongestionController {
   double step_rate_ = 0;      // above this rate,
   int step_rounds_ = 0;       // for so many rounds until now,
   double step_known_ = 0;     // which rate_ shows by this share: rounds of few packets say less
+  bool went_down_ = false;    // kDown: sent quietly, and not into what the start-up left
   double ceiling_ = 0;        // bytes/s: what came through when loss without a queue was the brake
   int hold_rounds_ = 0;       // left until it is tried again
   int small_rounds_ = 0;      // in a row, with a queue well below the target

@@ -142,14 +142,26 @@ TEST(AutoFillsTheLink, Policer) { EXPECT_GE(transfer({100, 25, 0, 1, 8, 20}, 10 
 
 // What is above a policer's rate is thrown away: it is tried now and then only. Loss of the path is none of its signs.
 TEST(AutoFillsTheLink, PolicerThrowsLittleAway) {
-  const std::array<std::tuple<double, double, double, double>, 4> asked{
-      {{20, 0, 50, 0.06}, {10, 0, 80, 0.1}, {50, 0.01, 20, 0.09}, {50, 0.05, 20, 0.11}}};
+  const std::array<std::tuple<double, double, double, double>, 5> asked{
+      {{20, 0, 50, 0.06}, {5, 0, 20, 0.08}, {10, 0, 80, 0.1}, {50, 0.01, 20, 0.09}, {50, 0.05, 20, 0.11}}};
   for (const auto& [delay_ms, loss, police_mbps, excess] : asked) {
     Path path{100, delay_ms, loss};
     path.police_mbps = police_mbps;
     const Measured measured = measure(path, seconds(20));
     EXPECT_GE(measured.later, 0.9) << delay_ms << " ms, loss " << loss;
     EXPECT_LE(measured.excess, excess) << delay_ms << " ms, loss " << loss;
+    EXPECT_TRUE(measured.intact);
+  }
+}
+
+// The buffer holds what goes in half a millisecond: less than the queue that is aimed at, and than a long train.
+TEST(AutoFillsTheLink, LocalNetwork) {
+  for (const unsigned channels : {1U, 8U}) {
+    Path path{1000, 0.2};
+    path.channels = channels;
+    const Measured measured = measure(path, seconds(2));
+    EXPECT_GE(measured.whole, 0.9) << channels;
+    EXPECT_LE(measured.excess, 0.2) << channels;
     EXPECT_TRUE(measured.intact);
   }
 }
