@@ -44,6 +44,7 @@ constexpr double kStakeGrowth = 3;
 constexpr double kPays = 0.8;
 constexpr double kHalfKnown = 0.5;
 constexpr int kStepRounds = 4;
+constexpr double kMostCut = 0.5;    // is left at least: a round may have seen an outage
 constexpr double kFarBelow = 0.8;   // of the ceiling
 constexpr double kFarAbove = 1.25;  // likewise
 constexpr int kHoldRounds = 8;
@@ -213,7 +214,7 @@ void CongestionAuto::measure_path() {
   if (went_down_) loss_.on_any_quiet(round_.quiet, round_.quiet_lost);
   if (queue_.found_shorter() || !queue_.is_short() || !sees_queues()) {
     // Half of a round that was not quiet shows the queue of the other half.
-    const bool is_proof = !round_.limited && round_.quiet > round_.covered / 2;
+    const bool is_proof = !round_.limited && round_.is_quiet();
     doubt_ = std::min(doubt_ + (is_proof ? kFailedProof : 0), kMaxDoubt);
     return;
   }
@@ -260,9 +261,11 @@ void CongestionAuto::learn_rate(const ReportSample& sample) {
 }
 
 void CongestionAuto::give_way(const ReportSample& sample) {
-  if (sees_queues()) {
-    rate_ *= loss_.kept_share(loss_.recent());
-  } else if (!round_.is_held_back()) {
+  if (!sees_queues() && round_.is_quiet())
+    return;  // it says nothing of the rate, nor of what was sent before
+  if (sees_queues() || round_.partly_limited || round_.lost > round_.covered) {
+    rate_ *= std::max(kMostCut, loss_.kept_share(loss_.recent()));
+  } else {
     fall_to_what_came(sample);
   }
   loss_.on_cut();
@@ -272,12 +275,14 @@ void CongestionAuto::give_way(const ReportSample& sample) {
 // sent quietly, that is the ceiling.
 void CongestionAuto::fall_to_what_came(const ReportSample& sample) {
   const Duration span = std::max<Duration>(sample.newest_arrived_at - arrived_before_, milliseconds(1));
-  const double bytes = std::max(round_.covered, round_.sent * (1 - round_.loss()));
-  rate_ += weight_of_round() * std::min(0.0, bytes / to_seconds(span) - rate_);
+  const double came = std::max(round_.covered, round_.sent * (1 - round_.loss())) / to_seconds(span);
+  const double before = rate_;
+  rate_ += weight_of_round() * std::clamp(came - rate_, (kMostCut - 1) * rate_, 0.0);
+  // What was sent quietly beside that was too much as well.
+  if (rate_ < kDownGain * before) loss_.forget_any_quiet();
   lossy_rounds_ = 0;
-  if (!loss_.is_ours()) return;
-  ceiling_ = rate_;
-  hold();
+  ceiling_ = loss_.is_ours() ? rate_ : 0;
+  if (loss_.is_ours()) hold();
 }
 
 void CongestionAuto::hold() {
@@ -351,9 +356,15 @@ void CongestionAuto::grow_pace() {
   const bool pays =
       stake_ > 0 && step_known_ > kHalfKnown && rate_ >= step_rate_ * (1 + kPays * step_known_ * stake_);
   const bool is_over = pays || stake_ == 0 || ++step_rounds_ >= kStepRounds;
-  if (is_over && !pays && stake_ > 0 && is_near_ceiling()) return hold();
+  if (is_over && !pays && stake_ > 0 && is_near_ceiling()) return leave_step();
   if (is_over) begin_step(pays);
   pace_ = step_rate_ * (1 + stake_);
+}
+
+// Near the ceiling a step did not pay: for that was lost, or else it is the ceiling no longer.
+void CongestionAuto::leave_step() {
+  if (loss_.recent() < loss_.own() + PathLoss::kMargin / 4) ceiling_ = 0;
+  hold();
 }
 
 void CongestionAuto::begin_step(bool after_one_that_paid) {

@@ -66,7 +66,8 @@ class CongestionAuto : public CongestionController {
     bool limited = true;          // by the application, all of it
     bool partly_limited = false;  // ... some of it
     // By the application or by ourselves: the path could have done more.
-    bool is_held_back() const { return partly_limited || quiet > covered / 2; }
+    bool is_held_back() const { return partly_limited || is_quiet(); }
+    bool is_quiet() const { return quiet > covered / 2; }
     double loss() const { return lost > 0 ? lost / (covered + lost) : 0; }
   };
 
@@ -86,6 +87,7 @@ class CongestionAuto : public CongestionController {
   void set_pace(Time now);
   void grow_pace();
   void begin_step(bool after_one_that_paid);
+  void leave_step();
   void hold();
   void judge_contest();
   void contest();

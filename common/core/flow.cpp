@@ -54,7 +54,7 @@ void Flow::on_report(ReportSample& sample) {
   sample.sent = delivery_.sent();
   congestion_->on_report(sample);
   datagram_size_ = sample.datagram_size;
-  rtt_ = sample.min_rtt;
+  rtt_ = std::min(sample.min_rtt, rtt_ + rtt_ / 64);
   set_pace(sample.now);
 }
 

@@ -57,7 +57,7 @@ class Flow {
   Pacer pacer_;
   std::uint64_t in_flight_ = 0;         // bytes
   std::uint64_t datagram_size_ = 1200;  // bytes, of a full packet now
-  Duration rtt_ = milliseconds(100);    // of the channel that was reported last
+  Duration rtt_ = milliseconds(100);    // the smallest, of the channels that were reported of late
 };
 
 }  // namespace mcdtp

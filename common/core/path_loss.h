@@ -29,10 +29,11 @@ class PathLoss {
   void on_any_quiet(double covered, double lost) {
     any_quiet_ += covered + lost;
     any_quiet_lost_ = std::max(0.0, any_quiet_lost_ + lost);
-    const double fade = std::min(1.0, kQuietMemory / std::max(1.0, any_quiet_));
+    const double fade = std::min(1.0, kAnyQuietMemory / std::max(1.0, any_quiet_));
     any_quiet_ *= fade;
     any_quiet_lost_ *= fade;
   }
+  void forget_any_quiet() { any_quiet_ = any_quiet_lost_ = 0; }
   // No queue was seen, whatever was sent: then nothing tells the path's own loss from that of a queue which is always full.
   void forget_own() { quiet_covered_ = quiet_lost_ = 0; }
   // Others keep the queue full all the same: who can do that loses little on this path.
@@ -75,8 +76,9 @@ class PathLoss {
   static constexpr double kQuietMemory = 1.2e6;  // bytes
   static constexpr double kPrior =
       6e4;  // bytes without a loss, taken for granted while little was sent quietly
-  static constexpr double kFewQuiet = 3e4;  // bytes
-  static constexpr double kMemory = 3.6e5;  // bytes
+  static constexpr double kAnyQuietMemory = 3e5;  // bytes
+  static constexpr double kFewQuiet = 1e5;        // bytes
+  static constexpr double kMemory = 3.6e5;        // bytes
   static constexpr int kPauseRounds = 2;
 
   double prior() const { return kPrior * kPrior / (kPrior + quiet_covered_); }

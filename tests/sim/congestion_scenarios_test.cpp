@@ -143,7 +143,7 @@ TEST(AutoFillsTheLink, Policer) { EXPECT_GE(transfer({100, 25, 0, 1, 8, 20}, 10 
 // What is above a policer's rate is thrown away: it is tried now and then only. Loss of the path is none of its signs.
 TEST(AutoFillsTheLink, PolicerThrowsLittleAway) {
   const std::array<std::tuple<double, double, double, double>, 5> asked{
-      {{20, 0, 50, 0.06}, {5, 0, 20, 0.08}, {10, 0, 80, 0.1}, {50, 0.01, 20, 0.09}, {50, 0.05, 20, 0.11}}};
+      {{20, 0, 50, 0.06}, {5, 0, 20, 0.12}, {10, 0, 80, 0.1}, {50, 0.01, 20, 0.09}, {50, 0.05, 20, 0.11}}};
   for (const auto& [delay_ms, loss, police_mbps, excess] : asked) {
     Path path{100, delay_ms, loss};
     path.police_mbps = police_mbps;
@@ -213,6 +213,37 @@ void step(double from_mbps, double factor, Duration patience) {
 
 TEST(AutoFollowsTheLink, TenfoldRate) { step(5, 10, seconds(2)); }
 TEST(AutoFollowsTheLink, TenthOfTheRate) { step(50, 0.1, seconds(4)); }
+
+// Of a policer's new rate after 30 s of another, or of another loss: what comes `patience` later, for 20 s.
+double share_of_policer(double police_mbps, const std::function<void(LinkSettings&)>& change,
+                        Duration patience) {
+  Path path{50, 20};
+  path.police_mbps = police_mbps;
+  World world(world_of(path));
+  world.client.send(kStdio, std::uint64_t{1} << 40);
+  world.at(seconds(30), [&] { change(world.up(0).settings); });
+  const Duration from = seconds(30) + patience;
+  const LinkSettings& link = world.up(0).settings;
+  const double share = later_share(world, World::limit(link), from, from + seconds(20));
+  const double allowed = link.police_bps > 0 ? link.police_bps / link.rate_bps : 1;
+  std::cout << "share of the policer's rate " << share / allowed << "\n";
+  return share / allowed;
+}
+
+TEST(AutoFollowsTheLink, PolicerThatChanges) {
+  EXPECT_GE(share_of_policer(
+                10, [](LinkSettings& link) { link.police_bps = 40e6; }, seconds(5)),
+            0.8);
+  EXPECT_GE(share_of_policer(
+                10, [](LinkSettings& link) { link.police_bps = 0; }, seconds(5)),
+            0.8);
+  EXPECT_GE(share_of_policer(
+                80, [](LinkSettings& link) { link.police_bps = 5e6; }, seconds(3)),
+            0.8);
+  EXPECT_GE(share_of_policer(
+                20, [](LinkSettings& link) { link.loss = 0.05; }, seconds(3)),
+            0.8);
+}
 
 // After silence the rate is still known: nothing starts over.
 TEST(AutoFollowsTheLink, GoesOnAfterSilence) {
