@@ -38,16 +38,7 @@ constexpr double kHardlyAny = 0.1;         // of the target: none
 constexpr double kSmall = 0.85;            // of the target: a queue for who sends less than its share
 constexpr int kSmallRounds = 3;
 constexpr double kBoost = 0.7;
-constexpr double kFirstStake = 0.04;
-constexpr double kLargeStake = 0.36;
-constexpr double kStakeGrowth = 3;
-constexpr double kPays = 0.8;
-constexpr double kHalfKnown = 0.5;
-constexpr int kStepRounds = 4;
-constexpr double kMostCut = 0.5;    // is left at least: a round may have seen an outage
-constexpr double kFarBelow = 0.8;   // of the ceiling
-constexpr double kFarAbove = 1.25;  // likewise
-constexpr int kHoldRounds = 8;
+constexpr double kMostCut = 0.5;  // is left at least: a round may have seen an outage
 
 constexpr int kContestedRounds = 12;
 constexpr double kTargetInDoubt = 0.8;  // of the target: others are likely
@@ -114,11 +105,6 @@ double CongestionAuto::fair_queue(double rate) const {
 // More waits than half of what we would leave.
 bool CongestionAuto::is_queued() const { return queue_.is_above_half(fair_queue(rate_)); }
 
-// Loss without a queue was the brake at about this rate.
-bool CongestionAuto::is_near_ceiling() const {
-  return !sees_queues() && rate_ > kFarBelow * ceiling_ && rate_ < kFarAbove * ceiling_;
-}
-
 bool CongestionAuto::sees_queues() const { return queue_.was_seen(fair_queue(rate_)); }
 
 // Rounds sent quietly have not found the queue short: others may keep it full, and may have all the while.
@@ -133,10 +119,10 @@ void CongestionAuto::on_report(const ReportSample& sample) {
   if (tcp_ && phase_ == Phase::kLevel) follow_tcp(sample);
   // A queue that shows while little is sent is none of ours.
   const bool fills = phase_ == Phase::kStartup && !round_.partly_limited;
-  const bool grows = fills || (phase_ == Phase::kLevel && stake_ > kFirstStake);
+  const bool grows = fills || (phase_ == Phase::kLevel && steps_.is_large());
   if (grows && queue_.has_grown_for(sample.now, report_interval_ / 2)) {
     queue_.keep_longest();
-    rate_is_low_ = is_first_train();
+    steps_.set_rate_is_low(is_first_train());
     enter(sample.now, Phase::kDrain);
   }
   const bool drained = static_cast<double>(sample.in_flight) <= rate_ * round_seconds();
@@ -186,6 +172,7 @@ void CongestionAuto::follow_tcp(const ReportSample& sample) {
 void CongestionAuto::end_round(const ReportSample& sample) {
   round_.sent = static_cast<double>(sample.newest_covered - covered_before_);
   round_ends_at_ = sample.sent + 1;
+  if (sees_queues()) steps_.forget_ceiling();
   measure_path();
   trip_breaker();
   if (!round_.limited) {
@@ -236,7 +223,7 @@ double CongestionAuto::rate_of_round(const ReportSample& sample) const {
 double CongestionAuto::round_taken() const {
   const double sent =
       std::clamp(round_.sent * (1 - round_.loss()), round_.covered / kMostApart, round_.covered * kMostApart);
-  const double most = is_queued() || is_near_ceiling() ? sent : kMostBelieved * sent;
+  const double most = is_queued() || steps_.is_near_ceiling(rate_) ? sent : kMostBelieved * sent;
   return std::clamp(round_.covered, sent, most) / (1 - loss_.own());
 }
 
@@ -248,10 +235,10 @@ double CongestionAuto::weight_of_round() const {
 void CongestionAuto::learn_rate(const ReportSample& sample) {
   const double weight = weight_of_round();
   const double smooth = rate_ + weight * (rate_of_round(sample) - rate_);
-  const bool is_known = (is_queued() || is_near_ceiling()) && !round_.is_held_back();
-  if (is_queued()) hold_rounds_ = 0;
-  if (hold_rounds_ == 0) rate_ = is_known ? smooth : std::max(rate_, smooth);
-  step_known_ += (1 - step_known_) * weight;
+  const bool is_known = (is_queued() || steps_.is_near_ceiling(rate_)) && !round_.is_held_back();
+  if (is_queued()) steps_.end_rest();
+  if (!steps_.rests()) rate_ = is_known ? smooth : std::max(rate_, smooth);
+  steps_.on_round(weight);
   if (phase_ != Phase::kLevel || !loss_.is_congested(queue_.is_full() || !sees_queues() || is_in_doubt()))
     return;
   if (is_in_doubt() && sees_queues() && !queue_.is_empty() && !tcp_) return contest();
@@ -281,14 +268,11 @@ void CongestionAuto::fall_to_what_came(const ReportSample& sample) {
   // What was sent quietly beside that was too much as well.
   if (rate_ < kDownGain * before) loss_.forget_any_quiet();
   lossy_rounds_ = 0;
-  ceiling_ = loss_.is_ours() ? rate_ : 0;
-  if (loss_.is_ours()) hold();
-}
-
-void CongestionAuto::hold() {
-  stake_ = 0;
-  hold_rounds_ = kHoldRounds;
-  pace_ = rate_;
+  if (loss_.is_ours()) {
+    steps_.found_ceiling(rate_);
+  } else {
+    steps_.forget_ceiling();
+  }
 }
 
 // ---- phases ----
@@ -332,11 +316,11 @@ void CongestionAuto::set_pace(Time now) {
   const double target = fair_queue(rate_), queue = queue_.standing(target);
   if (is_queued()) {
     const double time = std::max(queue_.rtt_seconds() + queue, to_seconds(now - round_began_));
-    stake_ = 0;
-    rate_is_low_ = false;
+    steps_.stop();
+    steps_.set_rate_is_low(false);
     pace_ = rate_ * (1 + kAnswer * std::max(-1.0, (target - queue) / time));
   } else {
-    grow_pace();
+    pace_ = steps_.next_pace(rate_, loss_.recent() < loss_.own() + PathLoss::kMargin / 4);
   }
   const bool is_small = queue > kHardlyAny * target && queue < kSmall * target &&
                         round_.loss() <= loss_.own() + PathLoss::kMargin;
@@ -346,41 +330,11 @@ void CongestionAuto::set_pace(Time now) {
   pace_ = std::max(pace_, rate_ * (1 + kBoost * (1 - queue / target)));
 }
 
-// A step that paid is followed by a larger one; one that did not by a small one, or near the ceiling by a pause.
-void CongestionAuto::grow_pace() {
-  if (hold_rounds_ > 0) {
-    --hold_rounds_;
-    pace_ = rate_;
-    return;
-  }
-  const bool pays =
-      stake_ > 0 && step_known_ > kHalfKnown && rate_ >= step_rate_ * (1 + kPays * step_known_ * stake_);
-  const bool is_over = pays || stake_ == 0 || ++step_rounds_ >= kStepRounds;
-  if (is_over && !pays && stake_ > 0 && is_near_ceiling()) return leave_step();
-  if (is_over) begin_step(pays);
-  pace_ = step_rate_ * (1 + stake_);
-}
-
-// Near the ceiling a step did not pay: for that was lost, or else it is the ceiling no longer.
-void CongestionAuto::leave_step() {
-  if (loss_.recent() < loss_.own() + PathLoss::kMargin / 4) ceiling_ = 0;
-  hold();
-}
-
-void CongestionAuto::begin_step(bool after_one_that_paid) {
-  const double first = rate_is_low_ ? kLargeStake : kFirstStake;
-  stake_ = after_one_that_paid && !is_near_ceiling() ? std::min(1.0, stake_ * kStakeGrowth) : first;
-  rate_is_low_ = false;
-  step_rate_ = rate_;
-  step_rounds_ = 0;
-  step_known_ = 0;
-}
-
 void CongestionAuto::enter(Time now, Phase phase) {
   phase_ = phase;
   phase_began_ = now;
   rounds_in_phase_ = 0;
-  stake_ = 0;
+  steps_.stop();
   if (phase == Phase::kLevel) pace_ = rate_;
   went_down_ = went_down_ || phase == Phase::kDown;
 }
@@ -401,7 +355,7 @@ void CongestionAuto::judge_contest() {
 
 void CongestionAuto::contest() {
   crowded_rounds_ = 0;
-  rate_is_low_ = false;
+  steps_.set_rate_is_low(false);
   tcp_.emplace();
   tcp_->start_at(static_cast<std::uint64_t>(rate_ * (round_seconds() + queue_.round())));
 }
@@ -426,8 +380,8 @@ void CongestionAuto::trip_breaker() {
 
 void CongestionAuto::on_silence(Time) {
   tcp_.reset();
-  stake_ = 0;
-  rate_is_low_ = false;
+  steps_.stop();
+  steps_.set_rate_is_low(false);
   rate_ /= 2;
   pace_ /= 2;
 }

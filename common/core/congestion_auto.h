@@ -5,6 +5,7 @@
 #include "common/core/congestion_cubic.h"
 #include "common/core/path_loss.h"
 #include "common/core/queue_delay.h"
+#include "common/core/rate_steps.h"
 
 namespace mcdtp {
 
@@ -18,14 +19,14 @@ namespace mcdtp {
 //   pace = rate x (1 + kAnswer x (target - queue) / (RTT + queue))       (after FAST TCP)
 // The target, kTargetAtOne / sqrt(rate), is smaller for who sends more, so that equal sessions come to equal rates
 // whatever their RTT; with kAnswer < 1/2 the queue settles although its news is two rounds old. Who sees a queue
-// well below its own target sends less than its share and now and then takes a larger step. Without any
-// queue the pace grows by a stake that grows itself for as long as it pays. Where loss is the brake and a queue never
-// shows (a policer), the rate falls to what comes through, and that is tried again only now and then.
+// well below its own target sends less than its share and now and then takes a larger step. Without any queue the pace
+// grows in steps, see RateSteps. Where loss is the brake and a queue never shows (a policer), the rate falls to what comes
+// through.
 //
 // Phases, changed only at the end of a round, unless said otherwise:
 //   kStartup  more than doubles the rate each round until a queue shows (at once), or the rate no longer grows. What is
 //             sent in the first round grows with the RTT; a queue that ends it as early as that hides up to half of the
-//             rate, and the first stake after it is a large one
+//             rate, and the first step after it is a large one
 //   kDrain    until the queue of start-up is gone (at once)
 //   kLevel    at the pace above
 //   kDown     one round well below the rate: empties the queue for all who share it, and measures p0 and the RTT
@@ -85,10 +86,6 @@ class CongestionAuto : public CongestionController {
   void choose_phase(Time now);
   void judge_startup(Time now);
   void set_pace(Time now);
-  void grow_pace();
-  void begin_step(bool after_one_that_paid);
-  void leave_step();
-  void hold();
   void judge_contest();
   void contest();
   bool is_in_doubt() const;
@@ -104,7 +101,6 @@ class CongestionAuto : public CongestionController {
   bool is_queued() const;
   bool is_first_train() const;
   bool sees_queues() const;
-  bool is_near_ceiling() const;
   bool is_time_for_down(Time now) const;
 
   Phase phase_ = Phase::kStartup;
@@ -126,16 +122,10 @@ class CongestionAuto : public CongestionController {
 
   double full_rate_ = 0;  // start-up: the rate to beat
   int flat_rounds_ = 0;
-  bool rate_is_low_ = false;  // a queue ended the start-up in its first train, which fills half of a round
-  double stake_ = 0;          // the pace's growth without a queue: so much, as a share,
-  double step_rate_ = 0;      // above this rate,
-  int step_rounds_ = 0;       // for so many rounds until now,
-  double step_known_ = 0;     // which rate_ shows by this share: rounds of few packets say less
-  bool went_down_ = false;    // kDown: sent quietly, and not into what the start-up left
-  double ceiling_ = 0;        // bytes/s: what came through when loss without a queue was the brake
-  int hold_rounds_ = 0;       // left until it is tried again
-  int small_rounds_ = 0;      // in a row, with a queue well below the target
-  int lossy_rounds_ = 0;      // in a row, for the breaker
+  RateSteps steps_;
+  bool went_down_ = false;  // kDown: sent quietly, and not into what the start-up left
+  int small_rounds_ = 0;    // in a row, with a queue well below the target
+  int lossy_rounds_ = 0;    // in a row, for the breaker
 
   LargestOfLate<double> peak_rate_{QueueDelay::kLife, 0};  // bytes/s
   int crowded_rounds_ = 0;                                 // in a row, with a queue far over its target

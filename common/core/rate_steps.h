@@ -1,0 +1,80 @@
+#pragma once
+
+#include <algorithm>
+
+namespace mcdtp {
+
+// How a pace grows where no queue tells what the path can do: by a stake above the rate, for some rounds. A step that paid,
+// the rate having grown with it, is followed by a larger one; one that did not by a small one. Where loss was the brake
+// there is a ceiling: near it no step is large, and after one that did not pay the pace rests. Rates in bytes/s.
+class RateSteps {
+ public:
+  static constexpr int kRestRounds = 8;
+
+  // The pace of the next round. `rate`: what the last one showed; `is_clean`: hardly anything is lost of late.
+  double next_pace(double rate, bool is_clean) {
+    if (rest_ > 0) {
+      --rest_;
+      return rate;
+    }
+    const bool pays = stake_ > 0 && known_ > kHalfKnown && rate >= base_ * (1 + kPays * known_ * stake_);
+    const bool is_over = pays || stake_ == 0 || ++rounds_ >= kRounds;
+    if (is_over && !pays && stake_ > 0 && is_near_ceiling(rate)) {
+      if (is_clean) ceiling_ = 0;
+      rest();
+      return rate;
+    }
+    if (is_over) begin(rate, pays);
+    return base_ * (1 + stake_);
+  }
+  // A round is over, `weight` of which, 0 to 1, shows in the rate: rounds of few packets say less.
+  void on_round(double weight) { known_ += (1 - known_) * weight; }
+  void stop() { stake_ = 0; }
+  // The rate may well be a half of what the path can do: the first step is a large one. Or it is not.
+  void set_rate_is_low(bool is_low) { rate_is_low_ = is_low; }
+  bool is_large() const { return stake_ > kFirst; }
+
+  void found_ceiling(double rate) {
+    ceiling_ = rate;
+    rest();
+  }
+  void forget_ceiling() { ceiling_ = 0; }
+  bool is_near_ceiling(double rate) const {
+    return rate > kFarBelow * ceiling_ && rate < kFarAbove * ceiling_;
+  }
+  bool rests() const { return rest_ > 0; }
+  void end_rest() { rest_ = 0; }
+
+ private:
+  static constexpr double kFirst = 0.04;
+  static constexpr double kLarge = 0.36;
+  static constexpr double kGrowth = 3;
+  static constexpr double kPays = 0.8;  // of the stake
+  static constexpr double kHalfKnown = 0.5;
+  static constexpr int kRounds = 4;
+  static constexpr double kFarBelow = 0.8;   // of the ceiling
+  static constexpr double kFarAbove = 1.25;  // likewise
+
+  void begin(double rate, bool after_one_that_paid) {
+    const double first = rate_is_low_ ? kLarge : kFirst;
+    stake_ = after_one_that_paid && !is_near_ceiling(rate) ? std::min(1.0, stake_ * kGrowth) : first;
+    rate_is_low_ = false;
+    base_ = rate;
+    rounds_ = 0;
+    known_ = 0;
+  }
+  void rest() {
+    stake_ = 0;
+    rest_ = kRestRounds;
+  }
+
+  double stake_ = 0;  // the pace is above the rate by so much, as a share
+  double base_ = 0;   // the rate as the step began
+  int rounds_ = 0;    // of this step
+  double known_ = 0;  // how much of the step the rate shows, as a share
+  bool rate_is_low_ = false;
+  double ceiling_ = 0;  // what came through when loss was the brake; 0: none is known
+  int rest_ = 0;        // rounds left
+};
+
+}  // namespace mcdtp

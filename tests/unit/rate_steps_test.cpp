@@ -1,0 +1,79 @@
+#include "common/core/rate_steps.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace mcdtp {
+namespace {
+
+constexpr double kRate = 1e6;
+
+// The paces of `rounds` rounds, as multiples of kRate, on a path that takes `most`.
+std::vector<double> paces(RateSteps& steps, int rounds, double most, bool is_clean = false) {
+  std::vector<double> all;
+  double rate = kRate;
+  for (int round = 0; round < rounds; ++round) {
+    const double pace = steps.next_pace(rate, is_clean);
+    all.push_back(pace / kRate);
+    rate = std::max(rate, std::min(pace, most));
+    steps.on_round(1);
+  }
+  return all;
+}
+
+void expect_near(const std::vector<double>& seen, const std::vector<double>& expected) {
+  ASSERT_EQ(seen.size(), expected.size());
+  for (std::size_t i = 0; i < seen.size(); ++i) EXPECT_NEAR(seen[i], expected[i], 1e-6) << i;
+}
+
+TEST(RateSteps, EachThatPaysIsFollowedByALargerOne) {
+  RateSteps steps;
+  expect_near(paces(steps, 5, 1e9),
+              {1.04, 1.04 * 1.12, 1.04 * 1.12 * 1.36, 1.04 * 1.12 * 1.36 * 2, 1.04 * 1.12 * 1.36 * 2 * 2});
+  EXPECT_TRUE(steps.is_large());
+}
+
+TEST(RateSteps, OneThatDoesNotPayIsFollowedByASmallOne) {
+  RateSteps steps;
+  expect_near(paces(steps, 8, 1.04 * kRate), {1.04, 1.04 * 1.12, 1.04 * 1.12, 1.04 * 1.12, 1.04 * 1.12,
+                                              1.04 * 1.04, 1.04 * 1.04, 1.04 * 1.04});
+  EXPECT_FALSE(steps.is_large());
+}
+
+TEST(RateSteps, TheFirstIsLargeWhereTheRateIsLow) {
+  RateSteps steps;
+  steps.set_rate_is_low(true);
+  expect_near(paces(steps, 2, 1e9), {1.36, 1.36 * 2});
+}
+
+TEST(RateSteps, NearTheCeilingThePaceRestsAndStepsAreSmall) {
+  RateSteps steps;
+  steps.found_ceiling(kRate);
+  EXPECT_TRUE(steps.rests());
+  const std::vector<double> rest(RateSteps::kRestRounds, 1);
+  expect_near(paces(steps, RateSteps::kRestRounds, kRate), rest);
+  EXPECT_FALSE(steps.rests());
+  expect_near(paces(steps, 4, kRate), {1.04, 1.04, 1.04, 1.04});
+  expect_near(paces(steps, 1, kRate), {1});
+  EXPECT_TRUE(steps.rests() && steps.is_near_ceiling(kRate));
+  steps.end_rest();
+  expect_near(paces(steps, 3, 1e9), {1.04, 1.04 * 1.04, 1.04 * 1.04 * 1.04});
+}
+
+TEST(RateSteps, WithoutLossItIsTheCeilingNoLonger) {
+  RateSteps steps;
+  steps.found_ceiling(kRate);
+  paces(steps, RateSteps::kRestRounds + 5, kRate, true);
+  EXPECT_FALSE(steps.is_near_ceiling(kRate));
+}
+
+TEST(RateSteps, FarFromTheCeilingNothingHoldsThemBack) {
+  RateSteps steps;
+  steps.found_ceiling(2 * kRate);
+  steps.end_rest();
+  expect_near(paces(steps, 2, 1e9), {1.04, 1.04 * 1.12});
+}
+
+}  // namespace
+}  // namespace mcdtp
