@@ -209,9 +209,14 @@ void CongestionAuto::measure_path() {
   if (!is_in_doubt()) loss_.on_quiet(round_.quiet, round_.quiet_lost);
 }
 
+// Between the arrivals of the round's marks.
+Duration CongestionAuto::arrival_span(const ReportSample& sample) const {
+  return std::max<Duration>(sample.newest_arrived_at - arrived_before_, milliseconds(1));
+}
+
 // What the round says of the path, in bytes/s.
 double CongestionAuto::rate_of_round(const ReportSample& sample) const {
-  const Duration arrival = std::max<Duration>(sample.newest_arrived_at - arrived_before_, milliseconds(1));
+  const Duration arrival = arrival_span(sample);
   // Out of a queue comes what the path can do, however it was sent.
   const Duration span = is_queued() ? arrival : std::max(arrival, sample.newest_sent_at - sent_before_);
   return std::min(kMaxRate, round_taken() / to_seconds(span));
@@ -221,8 +226,7 @@ double CongestionAuto::rate_of_round(const ReportSample& sample) const {
 // lost does not, but counts what still waits on slower channels, and losses of other rounds: both are alike. Without a
 // queue the larger may be believed: who does not know all of p0 yet would see steps that pay as steps that do not.
 double CongestionAuto::round_taken() const {
-  const double sent =
-      std::clamp(round_.sent * (1 - round_.loss()), round_.covered / kMostApart, round_.covered * kMostApart);
+  const double sent = std::clamp(round_.kept(), round_.covered / kMostApart, round_.covered * kMostApart);
   const double most = is_queued() || steps_.is_near_ceiling(rate_) ? sent : kMostBelieved * sent;
   return std::clamp(round_.covered, sent, most) / (1 - loss_.own());
 }
@@ -261,8 +265,7 @@ void CongestionAuto::give_way(const ReportSample& sample) {
 // A policer drops what is too much and shows nothing else: its rate is what comes through. Where less is lost of what is
 // sent quietly, that is the ceiling.
 void CongestionAuto::fall_to_what_came(const ReportSample& sample) {
-  const Duration span = std::max<Duration>(sample.newest_arrived_at - arrived_before_, milliseconds(1));
-  const double came = std::max(round_.covered, round_.sent * (1 - round_.loss())) / to_seconds(span);
+  const double came = std::max(round_.covered, round_.kept()) / to_seconds(arrival_span(sample));
   const double before = rate_;
   rate_ += weight_of_round() * std::clamp(came - rate_, (kMostCut - 1) * rate_, 0.0);
   // What was sent quietly beside that was too much as well.

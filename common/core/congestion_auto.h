@@ -70,6 +70,8 @@ class CongestionAuto : public CongestionController {
     bool is_held_back() const { return partly_limited || is_quiet(); }
     bool is_quiet() const { return quiet > covered / 2; }
     double loss() const { return lost > 0 ? lost / (covered + lost) : 0; }
+    // Of `sent`.
+    double kept() const { return sent * (1 - loss()); }
   };
 
   void note_rate(const ReportSample& sample);
@@ -77,6 +79,7 @@ class CongestionAuto : public CongestionController {
   bool is_round_over(const ReportSample& sample) const;
   void end_round(const ReportSample& sample);
   void measure_path();
+  Duration arrival_span(const ReportSample& sample) const;
   double rate_of_round(const ReportSample& sample) const;
   double round_taken() const;
   void learn_rate(const ReportSample& sample);

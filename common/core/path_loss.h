@@ -18,26 +18,14 @@ class PathLoss {
 
   // Bytes of one round that were sent while quiet(); what was lost may be less than nothing, when losses of an earlier
   // round were found. REQUIRES: the queue was short then: what others drown in it is not the path's own loss either.
-  void on_quiet(double covered, double lost) {
-    quiet_covered_ += covered;
-    quiet_lost_ = std::max(0.0, quiet_lost_ + lost);
-    const double fade = std::min(1.0, kQuietMemory / std::max(1.0, quiet_covered_ + quiet_lost_));
-    quiet_covered_ *= fade;
-    quiet_lost_ *= fade;
-  }
+  void on_quiet(double covered, double lost) { quiet_.add(covered, lost, kQuietMemory); }
   // The same of any round, whatever the queue.
-  void on_any_quiet(double covered, double lost) {
-    any_quiet_ += covered + lost;
-    any_quiet_lost_ = std::max(0.0, any_quiet_lost_ + lost);
-    const double fade = std::min(1.0, kAnyQuietMemory / std::max(1.0, any_quiet_));
-    any_quiet_ *= fade;
-    any_quiet_lost_ *= fade;
-  }
-  void forget_any_quiet() { any_quiet_ = any_quiet_lost_ = 0; }
+  void on_any_quiet(double covered, double lost) { any_quiet_.add(covered, lost, kAnyQuietMemory); }
+  void forget_any_quiet() { any_quiet_ = {}; }
   // No queue was seen, whatever was sent: then nothing tells the path's own loss from that of a queue which is always full.
-  void forget_own() { quiet_covered_ = quiet_lost_ = 0; }
+  void forget_own() { quiet_ = {}; }
   // Others keep the queue full all the same: who can do that loses little on this path.
-  void fade_own() { quiet_lost_ *= 0.9; }
+  void fade_own() { quiet_.lost *= 0.9; }
   // Bytes of one round.
   void on_round(double covered, double lost) {
     if (pause_ > 0) {
@@ -54,25 +42,39 @@ class PathLoss {
     pause_ = kPauseRounds;
   }
 
-  double own() const {
-    return quiet_lost_ > 0 ? std::min(kMaxOwn, share(quiet_covered_ + prior(), quiet_lost_)) : 0;
-  }
+  double own() const { return std::min(kMaxOwn, share(quiet_.covered + prior(), quiet_.lost)); }
   double recent() const { return share(covered_, lost_); }
   // Hardly anything is lost of what is sent quietly: what is lost of the rest is what we send too much.
-  bool is_ours() const { return any_quiet_ > kFewQuiet && any_quiet_lost_ < kMargin * any_quiet_; }
+  bool is_ours() const {
+    return any_quiet_.sum() > kFewQuiet && any_quiet_.lost < kMargin * any_quiet_.sum();
+  }
   // p0 rests on few packets yet.
-  bool own_is_vague() const { return recent() > 0 && quiet_covered_ < kQuietMemory / 2; }
+  bool own_is_vague() const { return recent() > 0 && quiet_.covered < kQuietMemory / 2; }
   // The share of what was sent that would have come through a path that loses no more than it may.
   double kept_share(double loss) const { return std::min(1.0, (1 - loss) / (1 - own() - kMargin)); }
   // More is lost than the path loses by itself, by more than chance: shares of few packets differ by chance. `overflows`:
   // the queue is full or was never seen, so that loss needs no other reason, however little is known of p0.
   bool is_congested(bool overflows) const {
-    const double vague = overflows ? 0 : std::min(1.0, kMemory / std::max(1.0, quiet_covered_));
+    const double vague = overflows ? 0 : std::min(1.0, kMemory / std::max(1.0, quiet_.covered));
     const double chance = kMemory / std::max(1.0, covered_ + lost_) + vague;
     return recent() > own() + kMargin * (1 + chance);
   }
 
  private:
+  // Bytes that fade.
+  struct Tally {
+    double covered = 0;
+    double lost = 0;
+    double sum() const { return covered + lost; }
+    void add(double more_covered, double more_lost, double memory) {
+      covered += more_covered;
+      lost = std::max(0.0, lost + more_lost);
+      const double fade = std::min(1.0, memory / std::max(1.0, sum()));
+      covered *= fade;
+      lost *= fade;
+    }
+  };
+
   static constexpr double kQuietMemory = 1.2e6;  // bytes
   static constexpr double kPrior =
       6e4;  // bytes without a loss, taken for granted while little was sent quietly
@@ -81,14 +83,12 @@ class PathLoss {
   static constexpr double kMemory = 3.6e5;        // bytes
   static constexpr int kPauseRounds = 2;
 
-  double prior() const { return kPrior * kPrior / (kPrior + quiet_covered_); }
+  double prior() const { return kPrior * kPrior / (kPrior + quiet_.covered); }
   static double share(double covered, double lost) { return lost > 0 ? lost / (covered + lost) : 0; }
 
-  double quiet_covered_ = 0;  // bytes, fading
-  double quiet_lost_ = 0;
-  double any_quiet_ = 0;       // bytes, fading: sent quietly, with any queue,
-  double any_quiet_lost_ = 0;  // and lost of them
-  double covered_ = 0;         // bytes, fading
+  Tally quiet_;         // with a short queue
+  Tally any_quiet_;     // with any
+  double covered_ = 0;  // bytes, fading
   double lost_ = 0;
   int pause_ = 0;  // rounds that do not count yet
 };
