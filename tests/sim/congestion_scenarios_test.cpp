@@ -238,7 +238,7 @@ TEST(AutoFollowsTheLink, PolicerThatChanges) {
                 10, [](LinkSettings& link) { link.police_bps = 0; }, seconds(5)),
             0.8);
   EXPECT_GE(share_of_policer(
-                80, [](LinkSettings& link) { link.police_bps = 5e6; }, seconds(3)),
+                40, [](LinkSettings& link) { link.police_bps = 5e6; }, seconds(3)),
             0.8);
   EXPECT_GE(share_of_policer(
                 20, [](LinkSettings& link) { link.loss = 0.05; }, seconds(3)),
