@@ -22,7 +22,8 @@ constexpr int kMaxDrainRounds = 4;
 constexpr double kDownGain = 0.75;
 constexpr int kLevelRounds = 15;
 constexpr int kVagueRounds = 5;
-constexpr Duration kMinLevel = seconds(1);
+constexpr Duration kMinLevel = seconds(2);
+constexpr Duration kMinVagueLevel = seconds(1);
 constexpr double kWindowGain = 2;
 constexpr int kManyDoubts = 2;
 constexpr int kMaxDoubt = 12;
@@ -30,9 +31,8 @@ constexpr int kFailedProof = 1;
 constexpr int kProof = 3;
 
 constexpr double kAnswer = 0.25;
-constexpr double kTargetAtOne = 15;      // s at 1 byte/s: 13 ms at 10 Mbit/s, 4.2 ms at 100, 1.3 ms at 1,000
-constexpr double kMinTarget = 0.0005;    // s: what hosts add without any queue
-constexpr double kMaxTargetShare = 0.7;  // of the RTT, but at least ...
+constexpr double kTargetAtOne = 15;    // s at 1 byte/s: 13 ms at 10 Mbit/s, 4.2 ms at 100, 1.3 ms at 1,000
+constexpr double kMinTarget = 0.0005;  // s: what hosts add without any queue
 constexpr double kShortRttTarget = 0.002;  // s
 constexpr double kHardlyAny = 0.1;         // of the target: none
 constexpr double kSmall = 0.85;            // of the target: a queue for who sends less than its share
@@ -96,10 +96,12 @@ double CongestionAuto::initial_rate() const {
 
 double CongestionAuto::round_seconds() const { return queue_.rtt_seconds() + to_seconds(report_interval_); }
 
-// How long a queue may be for who sends at `rate`, in seconds of waiting.
+// How long a queue may be for who sends at `rate`, in seconds of waiting: less than an RTT, and always the less the more it
+// sends, or nothing would bring two on a short path to the same rate.
 double CongestionAuto::fair_queue(double rate) const {
-  const double most = std::max(kMaxTargetShare * queue_.rtt_seconds(), kShortRttTarget);
-  return std::clamp(kTargetAtOne / std::sqrt(std::max(rate, kLeastRate)), kMinTarget, most);
+  const double most = std::max(queue_.rtt_seconds(), kShortRttTarget);
+  const double wanted = kTargetAtOne / std::sqrt(std::max(rate, kLeastRate));
+  return std::max(kMinTarget, wanted / std::cbrt(1 + std::pow(wanted / most, 3)));
 }
 
 // More waits than half of what we would leave.
@@ -292,13 +294,15 @@ void CongestionAuto::choose_phase(Time now) {
 }
 
 // Not by rounds alone: who has short ones would make room for the others all the time. While little is known of p0 it
-// comes sooner where it costs nothing, for it only shortens the queue, or less than taking the path's loss for congestion.
+// comes sooner where it costs nothing, for it only shortens the queue, or less than taking the path's loss for congestion;
+// and where no queue is seen nothing else tells our own loss.
 bool CongestionAuto::is_time_for_down(Time now) const {
   const bool is_vague = !tcp_ && loss_.own_is_vague();
   const bool is_free = is_vague && is_queued() && queue_.round() > (1 - kDownGain) * queue_.rtt_seconds();
   const bool is_cheap = is_vague && !is_queued() && loss_.recent() > loss_.own() + PathLoss::kMargin;
+  const Duration least = is_vague || !sees_queues() ? kMinVagueLevel : kMinLevel;
   return rounds_in_phase_ >= (is_free || is_cheap ? kVagueRounds : kLevelRounds) &&
-         (is_free || now - phase_began_ >= kMinLevel);
+         (is_free || now - phase_began_ >= least);
 }
 
 void CongestionAuto::judge_startup(Time now) {
