@@ -201,6 +201,7 @@ void Forwarding::ready_if_all_answered() {
   if (failed_ || ready_ || !all) return;
   ready_ = true;
   callbacks_.on_ready();
+  callbacks_.on_idle();
 }
 
 // A hostile server must not reach what we can reach: it says which of the ports that we asked for a connection came

@@ -22,7 +22,7 @@ class Forwarding {
     std::function<void()> on_ready;
     // One could not be had that the run is nothing without: it is over.
     std::function<void()> on_failure;
-    // The last connection under way has ended.
+    // is_idle() may have become true.
     std::function<void()> on_idle;
     // One line for the user, who wants to hear lines of that level.
     std::function<void(const std::string&)> say;
@@ -35,7 +35,9 @@ class Forwarding {
   void start();
   // False: it is none of ours. A stream that the server opened always is.
   bool on_news(const StreamNews& news);
-  bool is_idle() const { return forwarder_.count() == 0; }
+  // No connection is under way, and nothing that was asked for awaits its answer: with ssh none comes after the
+  // command's end.
+  bool is_idle() const { return ready_ && forwarder_.count() == 0; }
 
  private:
   // One -R: the stream on which it was asked for.

@@ -68,21 +68,25 @@ class ForwardingTest : public testing::Test {
   std::vector<std::string> said_;
   bool ready_ = false;
   bool failed_ = false;
+  bool was_idle_ = false;  // when it was said that it may be
   DriverPair pair_{[this](const StreamNews& news) { forwarding_.on_news(news); },
                    [this](const StreamNews& news) {
                      if (news.kind == StreamNews::Kind::kOpened) opened_.push_back(news);
                      if (news.kind == StreamNews::Kind::kReached) reached_.push_back(news);
                    }};
   Driver& server_ = pair_.server;
-  Forwarding forwarding_{pair_.client,
-                         plan_,
-                         {[this] { ready_ = true; }, [this] { failed_ = true; }, [] {},
-                          [this](const std::string& line) { said_.push_back(line); }}};
+  Forwarding forwarding_{
+      pair_.client,
+      plan_,
+      {[this] { ready_ = true; }, [this] { failed_ = true; }, [this] { was_idle_ = forwarding_.is_idle(); },
+       [this](const std::string& line) { said_.push_back(line); }}};
 };
 
 TEST_F(ForwardingTest, HostileServerReachesNothingThatWasNotAskedFor) {
   start(Forward::Kind::kRemote);
   EXPECT_EQ(opened_[0].target, "listen-tcp 7777 localhost");
+  answer(opened_[0].stream, "bound 7777\n");
+  until([&] { return ready_; });
   const std::string service = std::to_string(service_.port);
   for (const std::string& target :
        {"tcp " + service + " 127.0.0.1", "listen-tcp 0 " + std::string(),
@@ -101,9 +105,11 @@ TEST_F(ForwardingTest, HostileServerReachesNothingThatWasNotAskedFor) {
 TEST_F(ForwardingTest, AnswersOfTheServer) {
   start(Forward::Kind::kRemote);
   EXPECT_FALSE(ready_);
+  EXPECT_FALSE(forwarding_.is_idle()) << "the command's end would hide the answer";
   answer(opened_[0].stream, "bou");
   answer(opened_[0].stream, "nd 7777\n");
   until([&] { return ready_; });
+  EXPECT_TRUE(was_idle_);
   EXPECT_TRUE(said_.empty());
 }
 
