@@ -59,7 +59,7 @@ class CongestionController {
                       65536.0);
   }
   // Less is sent now than the path is known to carry: what is lost of it, the path loses by itself.
-  virtual bool quiet() const { return false; }
+  virtual bool quiet(Time) const { return false; }
   // The rate grows fast and is hardly known: reports are worth more than they cost.
   virtual bool is_starting() const { return false; }
 };

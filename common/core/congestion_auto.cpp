@@ -20,6 +20,7 @@ constexpr double kManyLost = 20 * 1200;  // bytes: fewer may be chance
 constexpr double kDrainGain = 0.5;
 constexpr int kMaxDrainRounds = 4;
 constexpr double kDownGain = 0.75;
+constexpr double kFullFor = 0.15;  // of the RTT
 constexpr int kLevelRounds = 15;
 constexpr int kVagueRounds = 5;
 constexpr Duration kMinLevel = seconds(2);
@@ -38,6 +39,7 @@ constexpr double kHardlyAny = 0.1;         // of the target: none
 constexpr double kSmall = 0.85;            // of the target: a queue for who sends less than its share
 constexpr int kSmallRounds = 3;
 constexpr double kBoost = 0.7;
+constexpr double kOver = 1.2;     // times what is missing of the target
 constexpr double kMostCut = 0.5;  // is left at least: a round may have seen an outage
 
 constexpr int kContestedRounds = 12;
@@ -92,6 +94,12 @@ std::uint64_t CongestionAuto::initial_window() const {
 // The initial window in half a round trip: a faster train could queue, and a queue ends the start-up.
 double CongestionAuto::initial_rate() const {
   return 2 * static_cast<double>(initial_window()) / std::max(queue_.rtt_seconds(), 0.001);
+}
+
+// The first packets of a phase may find a queue that those before them have filled to the brim.
+bool CongestionAuto::quiet(Time now) const {
+  const bool is_slow = phase_ == Phase::kDrain || phase_ == Phase::kDown;
+  return is_slow && to_seconds(now - phase_began_) >= kFullFor * queue_.rtt_seconds();
 }
 
 double CongestionAuto::round_seconds() const { return queue_.rtt_seconds() + to_seconds(report_interval_); }
@@ -329,12 +337,21 @@ void CongestionAuto::set_pace(Time now) {
   } else {
     pace_ = steps_.next_pace(rate_, loss_.recent() < loss_.own() + PathLoss::kMargin / 4);
   }
+  boost_pace(target, queue);
+}
+
+// Who has seen a queue well below its target for some rounds takes a larger step: what is missing of it, and what shows
+// above the path's own unrest, in one round. Not while packets are lost: the buffer may hold no more.
+void CongestionAuto::boost_pace(double target, double queue) {
   const bool is_small = queue > kHardlyAny * target && queue < kSmall * target &&
                         round_.loss() <= loss_.own() + PathLoss::kMargin;
   small_rounds_ = is_small ? small_rounds_ + 1 : 0;
   if (small_rounds_ < kSmallRounds) return;
   small_rounds_ = 0;
-  pace_ = std::max(pace_, rate_ * (1 + kBoost * (1 - queue / target)));
+  const double unrest = queue_.round() - queue;
+  const double boost =
+      std::min(kBoost * (1 - queue / target), (kOver * (target - queue) + unrest) / round_seconds());
+  pace_ = std::max(pace_, rate_ * (1 + boost));
 }
 
 void CongestionAuto::enter(Time now, Phase phase) {

@@ -48,7 +48,7 @@ class CongestionAuto : public CongestionController {
   void on_silence(Time now) override;
   double pacing_rate() const override;
   std::uint64_t window() const override;
-  bool quiet() const override { return phase_ == Phase::kDrain || phase_ == Phase::kDown; }
+  bool quiet(Time now) const override;
 
   bool is_starting() const override { return phase_ == Phase::kStartup; }
 
@@ -89,6 +89,7 @@ class CongestionAuto : public CongestionController {
   void choose_phase(Time now);
   void judge_startup(Time now);
   void set_pace(Time now);
+  void boost_pace(double target, double queue);
   void judge_contest();
   void contest();
   bool is_in_doubt() const;

@@ -22,7 +22,7 @@ class CongestionCapped : public CongestionController {
     return std::min(inner_->quantum(rtt), CongestionController::quantum(rtt));
   }
   std::uint64_t window() const override { return inner_->window(); }
-  bool quiet() const override { return inner_->quiet(); }
+  bool quiet(Time now) const override { return inner_->quiet(now); }
   bool is_starting() const override { return inner_->is_starting(); }
 
  private:

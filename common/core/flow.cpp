@@ -21,7 +21,7 @@ void Flow::set_pace(Time now) {
 
 DeliverySnapshot Flow::on_sent(Time now, std::size_t size) {
   DeliverySnapshot snapshot = delivery_.on_sent(now, size, in_flight_);
-  snapshot.quiet = congestion_->quiet();
+  snapshot.quiet = congestion_->quiet(now);
   return snapshot;
 }
 

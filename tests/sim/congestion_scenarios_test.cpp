@@ -107,6 +107,19 @@ TEST(AutoFillsTheLink, LongPathThatDropsMostOfTheFirstTrain) {
   EXPECT_TRUE(measured.intact);
 }
 
+// A queue of a quarter product is shorter than what is aimed at, or hardly longer: what it drops is not the path's own
+// loss, and is not sent again and again.
+TEST(AutoFillsTheLink, ShortQueue) {
+  const std::array<std::tuple<double, double, double>, 3> asked{
+      {{5, 0, 0.01}, {25, 0, 0.01}, {5, 0.01, 0.015}}};
+  for (const auto& [delay_ms, loss, excess] : asked) {
+    const Measured measured = measure({100, delay_ms, loss, 0.25}, seconds(10));
+    EXPECT_GE(measured.later, 0.95) << delay_ms << " ms, loss " << loss;
+    EXPECT_LE(measured.excess, excess) << delay_ms << " ms, loss " << loss;
+    EXPECT_TRUE(measured.intact);
+  }
+}
+
 // Packets that overtake each other are not lost.
 TEST(AutoFillsTheLink, Jitter) {
   for (const double jitter_ms : {2.0, 10.0}) {
@@ -132,7 +145,7 @@ TEST(AutoFillsTheLink, RestlessPath) {
     path.wander_pace_ms = pace_ms;
     const Measured measured = measure(path, seconds(mbps > 100 ? 8 : 20));
     EXPECT_GE(measured.later, share) << mbps << " Mbit/s, " << wander_ms << " ms in " << pace_ms;
-    EXPECT_LE(measured.excess, 0.04) << mbps << " Mbit/s, " << wander_ms << " ms in " << pace_ms;
+    EXPECT_LE(measured.excess, 0.03) << mbps << " Mbit/s, " << wander_ms << " ms in " << pace_ms;
     EXPECT_LE(measured.queue, 0.6) << mbps << " Mbit/s, " << wander_ms << " ms in " << pace_ms;
     EXPECT_TRUE(measured.intact);
   }

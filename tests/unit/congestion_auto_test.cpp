@@ -26,13 +26,16 @@ class Fluid {
   void rounds(CongestionAuto& model, int count) {
     for (int i = 0; i < count; ++i) round(model);
   }
+  // When half of what the next round sends has gone.
+  Time amid_next() const { return now_ + rtt_ / 2; }
+  Time now() const { return now_; }
   double queue() const { return queue_; }
   double dropped() const { return dropped_; }
 
  private:
   void round(CongestionAuto& model) {
     const double seconds_in = to_seconds(rtt_);
-    const bool quiet = model.quiet();
+    const bool quiet = model.quiet(amid_next());
     const double pace = limited_ ? std::min(model.pacing_rate(), rate_ / 20) : model.pacing_rate();
     const double sent = std::min(pace * seconds_in, static_cast<double>(model.window()));
     const double room = rate_ * seconds_in * 2;  // this round's work, and one product of queue
@@ -124,6 +127,14 @@ TEST(CongestionAuto, LossThatItCausesIsNotThePathsOwn) {
   EXPECT_LE(model.path_loss(), PathLoss::kMargin);
 }
 
+// Who is quiet meets the queue of before at first, and what is lost there is none of the path's own loss.
+TEST(CongestionAuto, QuietPacketsAreThoseThatFindRoom) {
+  CongestionAuto model;
+  Fluid link(1e8);
+  while (!model.quiet(link.amid_next())) link.rounds(model, 1);
+  EXPECT_FALSE(model.quiet(link.now()));
+}
+
 // A round below the rate, made to empty the queue, shows less than the path can do; hosts that are late look like a
 // queue to it.
 TEST(CongestionAuto, ItsOwnPauseIsNotThePathsRate) {
@@ -132,8 +143,8 @@ TEST(CongestionAuto, ItsOwnPauseIsNotThePathsRate) {
   link.rounds(model, 20);
   link.set_host_delay(milliseconds(1));
   for (int cycle = 0; cycle < 4; ++cycle) {
-    while (!model.quiet()) link.rounds(model, 1);
-    while (model.quiet()) link.rounds(model, 1);
+    while (!model.quiet(link.amid_next())) link.rounds(model, 1);
+    while (model.quiet(link.amid_next())) link.rounds(model, 1);
     for (int i = 0; i < 3; ++i) {
       link.rounds(model, 1);
       EXPECT_GE(model.pacing_rate(), 0.93e8) << cycle << " " << i;
