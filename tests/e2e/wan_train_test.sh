@@ -130,11 +130,12 @@ fi
 
 for address in 10.77.0.2 fd77::2; do
   for gro in gro plain; do
-    link --delay 1 --loss 0.2,0 --seed 5
+    link --delay 1 --loss 0.4,0 --seed 5
     udp "$address" "$gro"
     wan_down
-    # 984 and five standard deviations; a train without a loss is a chance of one in 9,000, and so is 1 of 30.
-    [ "$got" -ge 914 ] && [ "$got" -le 1054 ] || fail "$address $gro: $got of 1230 came"
+    # 738 and five standard deviations. Marks that are sent again draw too, so no seed says what is lost: a train without a
+    # loss is a chance of one in 1,200,000,000.
+    [ "$got" -ge 652 ] && [ "$got" -le 824 ] || fail "$address $gro: $got of 1230 came"
     [ "$damaged $ordered $((got - distinct))" = "30 1 0" ] || fail "$address $gro: of 30 trains $damaged came in part"
     expect 'up_in == up_lost + up_passed && up_lost >= 1230 - '"$got"
   done
