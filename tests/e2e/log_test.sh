@@ -6,7 +6,9 @@ value() { sed -n "$1p" "$dir/log" | tr ' ' '\n' | sed -n "s/^$2=//p"; } # LINE N
 
 step "two transfers, a line each"
 pattern 300000 >"$dir/bytes"
-status 7 shim --log "$dir/log" --log-full "$dir/full" far 'cat; sleep 0.3; exit 7' <"$dir/bytes"
+# The command stays until three samples have channel 0 with a round trip of its own.
+sampled="awk -F, '\$3 == \"0\" && \$9 != \"\" { ++n } END { exit n < 3 }' '$dir/full'"
+status 7 shim --log "$dir/log" --log-full "$dir/full" far "cat; until $sampled; do sleep 0.05; done; exit 7" <"$dir/bytes"
 same_file "stdout" "$dir/bytes" "$dir/out"
 err_is ""
 status 0 shim --log="$dir/log" --log-full="$dir/full" far 'echo word' </dev/null
