@@ -12,6 +12,7 @@ e2e_start "Subsystem few $MCDTP_BIN/mcdtp-server --ask --limits $dir/few.conf"
 ports() { # NUMBER ARGUMENT...: those of UDP that -v names, once it names so many
   local number=$1
   shift
+  nothing_left >&2 # the last server may hold the ports that this one is to have
   rm -f "$dir/seen" && : >"$dir/err"
   shim -v "$@" far "until [ -e '$dir/seen' ]; do sleep 0.05; done" </dev/null 2>"$dir/err" &
   until_true named "$number"
