@@ -105,16 +105,17 @@ def listen(serve, words):
     if words[-2:-1] == ["unix"]:
         s = socket.socket(socket.AF_UNIX)
         s.bind(words[-1])
-        print(words[-1], flush=True)
+        name = words[-1]
     else:
         s = socket.socket()
         s.bind(("127.0.0.1", 0))
-        print(s.getsockname()[1], flush=True)
+        name = s.getsockname()[1]
     if serve is slow:
         # So that the systems hold some 85 kB.
         s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         s.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 1000)
     s.listen(1024)
+    print(name, flush=True)
     while True:
         accepted, _ = s.accept()
         threading.Thread(target=attempt, args=(serve, accepted, words[0] if words else None), daemon=True).start()

@@ -60,7 +60,8 @@ service echo unix "$dir/echo.sock"
 near=$(free_port)
 start_run -N -L "$near:127.0.0.1:$echo_port" -L "$dir/near.sock:$dir/echo.sock" far
 until_true listens "$near"
-until_true test -S "$dir/near.sock"
+answers_on_path() { [ "$(echo -n word | peer send unix "$dir/near.sock" 2>/dev/null)" = word ]; }
+until_true answers_on_path
 same "a UNIX socket to a UNIX socket" word "$(echo -n word | peer send unix "$dir/near.sock")"
 same "a port to a port" word "$(echo -n word | peer send 127.0.0.1 "$near")"
 end_run
@@ -71,7 +72,6 @@ status 0 shim -oStreamLocalBindMask=0117 -L "$dir/near.sock:127.0.0.1:$echo_port
 err_is "unix_listener: cannot bind to path $dir/near.sock: Address already in use
 Could not request local forwarding."
 start_run -N -oStreamLocalBindUnlink=yes -oStreamLocalBindMask=0117 -L "$dir/near.sock:127.0.0.1:$echo_port" far
-answers_on_path() { [ "$(echo -n word | peer send unix "$dir/near.sock" 2>/dev/null)" = word ]; }
 until_true answers_on_path
 same "the mode" 660 "$(stat -c %a "$dir/near.sock")"
 end_run
