@@ -33,7 +33,9 @@ def connect(host, port):
         s = socket.socket(socket.AF_UNIX)
         s.connect(port)
         return s
-    return socket.create_connection((host, int(port)), 30)
+    s = socket.create_connection((host, int(port)), 30)
+    s.settimeout(None)  # the caller bounds the rest
+    return s
 
 
 def reset(s):
