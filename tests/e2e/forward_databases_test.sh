@@ -73,7 +73,13 @@ status 0 near psql -h "$dir" -p 5434 -U me -d postgres -XAtqc "select coalesce(i
 out_is 127.0.0.1/32
 
 step "PostgreSQL: a cancelled query, and the connection goes on"
-(echo "set statement_timeout = 200;"; echo "select pg_sleep(60);"; echo "select 'after';") >"$dir/queries"
+cat >"$dir/queries" <<'END'
+begin;
+set local statement_timeout = 200;
+select pg_sleep(60);
+rollback;
+select 'after';
+END
 sql <"$dir/queries" >"$dir/out" 2>"$dir/err"
 out_is after
 err_has 'statement timeout'
