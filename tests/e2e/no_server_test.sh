@@ -32,7 +32,7 @@ same "yes cut off here, its status" 255 "${PIPESTATUS[0]}"
 out_is y
 yes | status 0 shim -q far 'head -n 1'
 out_is y
-status 0 shim -q far 'sleep 0.5 && echo late & echo early' <&-
+status 0 shim -q far 'while [ -e /proc/$$/exe ]; do sleep 0.05; done && echo late & echo early' <&-
 out_is $'early\nlate'
 
 step "stdin goes on where stdout has ended, on either side"

@@ -55,7 +55,8 @@ yes | status 0 shim far 'exec <&-; sleep 0.2; echo closed'
 out_is closed
 
 step "a background child that holds stdout is waited for, as by ssh"
-status 0 shim far 'sleep 0.5 && echo late & echo early' </dev/null
+# It waits until the shell has gone: what has ended has no program any more.
+status 0 shim far 'while [ -e /proc/$$/exe ]; do sleep 0.05; done && echo late & echo early' </dev/null
 out_is $'early\nlate'
 status 4 shim far 'sleep 100 >/dev/null 2>&1 & echo $!; exit 4' </dev/null
 background=$(cat "$dir/out")
