@@ -33,6 +33,15 @@ start_run() {
   run=$!
 }
 end_run() { kill "$run" 2>/dev/null; wait "$run"; }
+# The same by -f: it returns once all stands.
+in_background() { # ARGUMENT...: -f, and the words of both ends of it
+  E2E_NEAR=$e2e_token bounded "$SHIM" -F "$e2e_config" -f "$@" </dev/null 2>&1
+}
+end_background() {
+  local pid
+  for pid in $(near_processes); do [ "$(cat "/proc/$pid/comm" 2>/dev/null)" != mcdtp-shim ] || kill "$pid"; done
+  nothing_left
+}
 pattern 3000000 >"$dir/bytes"
 
 # What may have been on its way to a refused connection turns its end into a reset: that is the system's doing.
@@ -101,10 +110,9 @@ grep -q 0100007F: "$dir/out" || fail "not on 127.0.0.1"
 
 step "addresses of -L: both loopbacks, -g all, bind_address and -4"
 addresses() { # ARGUMENT...: where -L listens, as ss says it
-  start_run -N "$@" far
-  until_true listens "$near"
+  in_background -N "$@" far
   ss -Htln "sport = :$near" | awk '{ print $4 }' | sed "s/:$near\$//" | sort | tr '\n' ' '
-  end_run
+  end_background
 }
 near=$(free_port)
 same "default" "127.0.0.1 [::1] " "$(addresses -L "$near:h:1")"
@@ -325,14 +333,6 @@ end_run
 nothing_left
 
 step "-f: in the background once all stands, and no pipe of the caller is held"
-in_background() { # ARGUMENT...: -f, and the words of both ends of it
-  E2E_NEAR=$e2e_token bounded "$SHIM" -F "$e2e_config" -f "$@" </dev/null 2>&1
-}
-end_background() {
-  local pid
-  for pid in $(near_processes); do [ "$(cat "/proc/$pid/comm" 2>/dev/null)" != mcdtp-shim ] || kill "$pid"; done
-  nothing_left
-}
 near=$(free_port)
 said=$(in_background -N -oExitOnForwardFailure=yes -L "$near:127.0.0.1:$echo_port" -R "0:127.0.0.1:$echo_port" far)
 same "the status" 0 $?
