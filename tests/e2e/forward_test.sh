@@ -125,14 +125,17 @@ same "digits" "127.0.0.1 " "$(addresses -L "127.0.0.1:$near:h:1")"
 
 step "a port in use"
 no_server_but() { [ -z "$(server_pid | grep -vxF "$1")" ]; } # PIDS, one a line
+no_session() { ! pgrep -P "$(cat "$dir/sshd/sshd.started")" >/dev/null; } # of sshd
 as_ssh() { # ARGUMENT...: same status, stdout and stderr as ssh's
-  local servers ours
+  local servers ours theirs
   servers=$(server_pid) # the last run's may be on its way out
   shim "$@" </dev/null >"$dir/out" 2>"$dir/err"
   ours=$?
   until_true no_server_but "$servers" # ssh may want the port that ours had
   real_ssh "$@" </dev/null >"$dir/ssh_out" 2>"$dir/ssh_err"
-  same "the status of $*" $? "$ours"
+  theirs=$?
+  until_true no_session # ours may want the port that ssh had
+  same "the status of $*" "$theirs" "$ours"
   same "stdout of $*" "$(cat "$dir/ssh_out")" "$(cat "$dir/out")"
   same "stderr of $*" "$(tr -d '\r' <"$dir/ssh_err")" "$(cat "$dir/err")"
 }
