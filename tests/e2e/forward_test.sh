@@ -39,7 +39,7 @@ in_background() { # ARGUMENT...: -f, and the words of both ends of it
 }
 end_background() {
   local pid
-  for pid in $(near_processes); do [ "$(cat "/proc/$pid/comm" 2>/dev/null)" != mcdtp-shim ] || kill "$pid"; done
+  for pid in $(near_processes); do [ "$(cat "/proc/$pid/comm" 2>/dev/null)" != mcdtp-shim ] || kill "$pid" 2>/dev/null; done
   nothing_left
 }
 pattern 3000000 >"$dir/bytes"
