@@ -142,8 +142,18 @@ wan_cc() {
   done
 }
 
-wan_cut() { kill -USR1 "$WAN_LINK_PID"; }
-wan_block_udp() { kill -USR2 "$WAN_LINK_PID"; }
+# Returns once the link has taken the signal.
+wan_order() { # NUMBER of the signal
+  kill "-$1" "$WAN_LINK_PID"
+  while wan_is_pending "$1"; do sleep 0.01; done
+}
+wan_is_pending() {
+  local all
+  all=$(sed -n 's/^ShdPnd:[[:space:]]*//p' "/proc/$WAN_LINK_PID/status" 2>/dev/null)
+  ((0x${all:-0} >> ($1 - 1) & 1))
+}
+wan_cut() { wan_order 10; }       # SIGUSR1
+wan_block_udp() { wan_order 12; } # SIGUSR2
 
 wan_stats() { echo "$WAN_STATS"; }
 wan_stat() { sed -n "s/.* $1=\([^ ]*\).*/\1/p" <<<"$WAN_STATS "; }
