@@ -1,7 +1,7 @@
 #!/bin/bash
 # A key that the far side binds to a command of its own: that command runs as under ssh, and sees no stray byte.
 . "$(dirname "$0")/lib.sh"
-e2e_start
+SSHD_PATIENCE=none e2e_start
 # Nothing is remembered of the key's last command.
 force() {
   echo "command=\"$1\" $(cat "$dir/sshd/user_key.pub")" >"$dir/sshd/authorized_keys"

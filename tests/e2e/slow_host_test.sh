@@ -1,7 +1,7 @@
 #!/bin/bash
 # A far host that takes its time, or whose words do: whatever comes of it, a command runs once at most.
 . "$(dirname "$0")/lib.sh"
-e2e_start
+SSHD_PATIENCE=none e2e_start
 pattern 300000 >"$dir/bytes"
 echo "command=\"$dir/shell\" $(cat "$dir/sshd/user_key.pub")" >"$dir/sshd/authorized_keys"
 shell() { # LINE: the login shell's start-up
@@ -14,7 +14,7 @@ runs() { cat "$dir/ran" 2>/dev/null | wc -l; }
 step "a login shell that is slow, but not too slow"
 for options in "--bootstrap libssh2" "--bootstrap ssh --server /nonexistent"; do
   shell "sleep 2.2"
-  status 4 shim $options far "echo ran >>$dir/ran; cat; exit 4" <"$dir/bytes"
+  status 4 shim -oConnectTimeout=30 $options far "echo ran >>$dir/ran; cat; exit 4" <"$dir/bytes"
   same_file "through cat" "$dir/bytes" "$dir/out"
   same "runs" 1 "$(runs)"
 done

@@ -8,7 +8,8 @@
 #
 # SSHD_NETNS=PATH runs it in that network namespace (wan_up sets $WAN_FAR), SSHD_PORT=N takes that port instead
 # of a free one, SSHD_PATH is put in front of the PATH of remote commands (default: MCDTP_BIN, or build/bin).
-# It dies with the calling script. Its log is DIR/sshd.log.
+# mcdtp-shim gives up on a silent far side after ConnectTimeout, here 30 s, so that a slow one is not taken for it;
+# SSHD_PATIENCE=none leaves that at its own five seconds. It dies with the calling script. Its log is DIR/sshd.log.
 
 sshd_say() { echo "sshd: $*" >&2; }
 
@@ -71,6 +72,7 @@ Host far
   StrictHostKeyChecking yes
   BatchMode yes
 END
+  [ "${SSHD_PATIENCE-}" = none ] || echo "  ConnectTimeout 30" >>"$dir/ssh_config"
 }
 
 # Does the sshd of that pid answer on that port? 1: it has ended, or is silent for ten seconds.
