@@ -38,6 +38,12 @@ def connect(host, port):
     return s
 
 
+def say(line):
+    # At once: connections have threads of their own, and print() writes in pieces.
+    sys.stderr.write(line + "\n")
+    sys.stderr.flush()
+
+
 def reset(s):
     s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
     s.close()
@@ -65,7 +71,7 @@ def echo(s, _):
 def source(s, size):
     s.sendall(b"x" * int(size))
     s.shutdown(socket.SHUT_WR)
-    print("after the end:", len(read_all(s)), file=sys.stderr, flush=True)
+    say(f"after the end: {len(read_all(s))}")
     s.close()
 
 
@@ -84,7 +90,7 @@ def slow(s, file):
     s.shutdown(socket.SHUT_WR)
     while not os.path.exists(file):
         time.sleep(0.01)
-    print("read:", len(read_all(s)), file=sys.stderr, flush=True)
+    say(f"read: {len(read_all(s))}")
     s.close()
 
 
@@ -100,7 +106,7 @@ def attempt(serve, s, argument):
     try:
         serve(s, argument)
     except OSError as error:
-        print(type(error).__name__, file=sys.stderr, flush=True)
+        say(type(error).__name__)
 
 
 def listen(serve, words):
