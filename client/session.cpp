@@ -269,8 +269,9 @@ void ClientSession::on_stdio_failure() {
   this->end(kFailed);
 }
 
-// All is over once the command's status is in and its output is out, and no forwarded connection is left, as with ssh,
-// and what went into those has come out of our hands. Without a command only -W has an end of its own: the connection's.
+// All is over once the command's status is in and its output is out, no -R awaits its answer and no forwarded connection
+// is left, as with ssh, and what went into those has come out of our hands. Without a command only -W has an end of its
+// own: the connection's.
 void ClientSession::end_if_done() {
   if (ended_ || !stdout_->ended() || !stderr_->ended() || !forwarding_.is_idle()) return;
   if (plan_.stdio && stdin_ended_) command_status_ = 0;

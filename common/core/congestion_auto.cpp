@@ -39,7 +39,9 @@ constexpr double kHardlyAny = 0.1;         // of the target: none
 constexpr double kSmall = 0.85;            // of the target: a queue for who sends less than its share
 constexpr int kSmallRounds = 3;
 constexpr double kBoost = 0.7;
-constexpr double kOver = 1.2;     // times what is missing of the target
+constexpr double kOver = 1.2;  // times what is missing of the target, at first
+constexpr double kOverGrowth = 4;
+constexpr int kMostBoosts = 6;
 constexpr double kMostCut = 0.5;  // is left at least: a round may have seen an outage
 
 constexpr int kContestedRounds = 12;
@@ -104,8 +106,8 @@ bool CongestionAuto::quiet(Time now) const {
 
 double CongestionAuto::round_seconds() const { return queue_.rtt_seconds() + to_seconds(report_interval_); }
 
-// How long a queue may be for who sends at `rate`, in seconds of waiting: less than an RTT, and always the less the more it
-// sends, or nothing would bring two on a short path to the same rate.
+// How long a queue may be for who sends at `rate`, in seconds of waiting: less than an RTT that is not short, and the less
+// the more it sends, up to there too, or nothing would bring two on a short path to the same rate.
 double CongestionAuto::fair_queue(double rate) const {
   const double most = std::max(queue_.rtt_seconds(), kShortRttTarget);
   const double wanted = kTargetAtOne / std::sqrt(std::max(rate, kLeastRate));
@@ -303,12 +305,13 @@ void CongestionAuto::choose_phase(Time now) {
 
 // Not by rounds alone: who has short ones would make room for the others all the time. While little is known of p0 it
 // comes sooner where it costs nothing, for it only shortens the queue, or less than taking the path's loss for congestion;
-// and where no queue is seen nothing else tells our own loss.
+// and where no queue is seen, or the path may lose more than it did, nothing else tells our own loss from that.
 bool CongestionAuto::is_time_for_down(Time now) const {
   const bool is_vague = !tcp_ && loss_.own_is_vague();
   const bool is_free = is_vague && is_queued() && queue_.round() > (1 - kDownGain) * queue_.rtt_seconds();
-  const bool is_cheap = is_vague && !is_queued() && loss_.recent() > loss_.own() + PathLoss::kMargin;
-  const Duration least = is_vague || !sees_queues() ? kMinVagueLevel : kMinLevel;
+  const bool loses_more = loss_.recent() > loss_.own() + PathLoss::kMargin;
+  const bool is_cheap = is_vague && !is_queued() && loses_more;
+  const Duration least = is_vague || loses_more || !sees_queues() ? kMinVagueLevel : kMinLevel;
   return rounds_in_phase_ >= (is_free || is_cheap ? kVagueRounds : kLevelRounds) &&
          (is_free || now - phase_began_ >= least);
 }
@@ -341,16 +344,19 @@ void CongestionAuto::set_pace(Time now) {
 }
 
 // Who has seen a queue well below its target for some rounds takes a larger step: what is missing of it, and what shows
-// above the path's own unrest, in one round. Not while packets are lost: the buffer may hold no more.
+// above the path's own unrest, in one round; and more each time that this was not enough, for who has a small share of the
+// link adds but that share of it to the queue. Not while packets are lost: the buffer may hold no more.
 void CongestionAuto::boost_pace(double target, double queue) {
   const bool is_small = queue > kHardlyAny * target && queue < kSmall * target &&
                         round_.loss() <= loss_.own() + PathLoss::kMargin;
   small_rounds_ = is_small ? small_rounds_ + 1 : 0;
+  if (queue >= kSmall * target) boosts_ = std::max(0, boosts_ - 1);
   if (small_rounds_ < kSmallRounds) return;
   small_rounds_ = 0;
+  const double missing = kOver * std::pow(kOverGrowth, boosts_) * (target - queue);
   const double unrest = queue_.round() - queue;
-  const double boost =
-      std::min(kBoost * (1 - queue / target), (kOver * (target - queue) + unrest) / round_seconds());
+  boosts_ = std::min(boosts_ + 1, kMostBoosts);
+  const double boost = std::min(kBoost * (1 - queue / target), (missing + unrest) / round_seconds());
   pace_ = std::max(pace_, rate_ * (1 + boost));
 }
 

@@ -29,7 +29,8 @@ namespace mcdtp {
 //             rate, and the first step after it is a large one
 //   kDrain    until the queue of start-up is gone (at once)
 //   kLevel    at the pace above
-//   kDown     one round well below the rate: empties the queue for all who share it, and measures p0 and the RTT
+//   kDown     one round well below the rate: empties the queue for all who share it, and measures p0 and the RTT, but for
+//             its beginning, which meets the queue of before
 //
 // Beside senders that fill every queue and stop only at loss (TCP CUBIC), a short queue would be left with nothing. When
 // the queue has stayed far over its target for kContestedRounds although we gave way (less far in doubt, see below: the
@@ -129,6 +130,7 @@ class CongestionAuto : public CongestionController {
   RateSteps steps_;
   bool went_down_ = false;  // kDown: sent quietly, and not into what the start-up left
   int small_rounds_ = 0;    // in a row, with a queue well below the target
+  int boosts_ = 0;          // larger steps that have not brought it about
   int lossy_rounds_ = 0;    // in a row, for the breaker
 
   LargestOfLate<double> peak_rate_{QueueDelay::kLife, 0};  // bytes/s

@@ -102,6 +102,7 @@ class Run {
     CHECK(rate > 0);  // fails for NaN, too
     CHECK(unbounded_ ? std::isinf(rate) : rate <= kMostRate);
     CHECK(congestion_->window() >= kMinWindow);
+    (void)congestion_->quiet(now_);
     CHECK(unbounded_ || congestion_->window() <= kMostWindow);
     CHECK(congestion_->quantum(milliseconds(100)) > 0 &&
           std::isfinite(congestion_->quantum(milliseconds(100))));

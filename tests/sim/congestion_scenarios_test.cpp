@@ -107,7 +107,7 @@ TEST(AutoFillsTheLink, LongPathThatDropsMostOfTheFirstTrain) {
   EXPECT_TRUE(measured.intact);
 }
 
-// A queue of a quarter product is shorter than what is aimed at, or hardly longer: what it drops is not the path's own
+// A buffer that is hardly longer than the queue that is aimed at, or than a large step: what it drops is not the path's own
 // loss, and is not sent again and again.
 TEST(AutoFillsTheLink, ShortQueue) {
   const std::array<std::tuple<double, double, double>, 3> asked{

@@ -33,11 +33,14 @@ void expect_fair_to_one_that_comes_later(const Path& path) {
 
 TEST(AutoSharesTheLink, OneThatComesLater) { expect_fair_to_one_that_comes_later(link(1)); }
 
-// The queue that either could wish for is longer than the RTT.
+// The queue that either could wish for is about as long as the RTT.
 TEST(AutoSharesTheLink, OneThatComesLaterToAShortPath) {
   expect_fair_to_one_that_comes_later({10, 10});
   expect_fair_to_one_that_comes_later({20, 5});
 }
+
+// Each step takes long there, and who has little adds little to the queue.
+TEST(AutoSharesTheLink, OneThatComesLaterToALongPath) { expect_fair_to_one_that_comes_later({30, 50}); }
 
 TEST(AutoSharesTheLink, WithLoss) {
   const Shares shares = share_link({20, 25, 0.02}, {{}, {"auto", 0, seconds(3)}}, kFrom, kUntil);
