@@ -35,14 +35,7 @@ constexpr double kAnswer = 0.25;
 constexpr double kTargetAtOne = 15;    // s at 1 byte/s: 13 ms at 10 Mbit/s, 4.2 ms at 100, 1.3 ms at 1,000
 constexpr double kMinTarget = 0.0005;  // s: what hosts add without any queue
 constexpr double kShortRttTarget = 0.002;  // s
-constexpr double kHardlyAny = 0.1;         // of the target: none
-constexpr double kSmall = 0.85;            // of the target: a queue for who sends less than its share
-constexpr int kSmallRounds = 3;
-constexpr double kBoost = 0.7;
-constexpr double kOver = 1.2;  // times what is missing of the target, at first
-constexpr double kOverGrowth = 4;
-constexpr int kMostBoosts = 6;
-constexpr double kMostCut = 0.5;  // is left at least: a round may have seen an outage
+constexpr double kMostCut = 0.5;           // is left at least: a round may have seen an outage
 
 constexpr int kContestedRounds = 12;
 constexpr double kTargetInDoubt = 0.8;  // of the target: others are likely
@@ -340,24 +333,9 @@ void CongestionAuto::set_pace(Time now) {
   } else {
     pace_ = steps_.next_pace(rate_, loss_.recent() < loss_.own() + PathLoss::kMargin / 4);
   }
-  boost_pace(target, queue);
-}
-
-// Who has seen a queue well below its target for some rounds takes a larger step: what is missing of it, and what shows
-// above the path's own unrest, in one round; and more each time that this was not enough, for who has a small share of the
-// link adds but that share of it to the queue. Not while packets are lost: the buffer may hold no more.
-void CongestionAuto::boost_pace(double target, double queue) {
-  const bool is_small = queue > kHardlyAny * target && queue < kSmall * target &&
-                        round_.loss() <= loss_.own() + PathLoss::kMargin;
-  small_rounds_ = is_small ? small_rounds_ + 1 : 0;
-  if (queue >= kSmall * target) boosts_ = std::max(0, boosts_ - 1);
-  if (small_rounds_ < kSmallRounds) return;
-  small_rounds_ = 0;
-  const double missing = kOver * std::pow(kOverGrowth, boosts_) * (target - queue);
-  const double unrest = queue_.round() - queue;
-  boosts_ = std::min(boosts_ + 1, kMostBoosts);
-  const double boost = std::min(kBoost * (1 - queue / target), (missing + unrest) / round_seconds());
-  pace_ = std::max(pace_, rate_ * (1 + boost));
+  const bool loses_more = round_.loss() > loss_.own() + PathLoss::kMargin;
+  const double boost = boost_.next({target, queue, queue_.round() - queue, round_seconds(), loses_more});
+  if (boost > 0) pace_ = std::max(pace_, rate_ * (1 + boost));
 }
 
 void CongestionAuto::enter(Time now, Phase phase) {

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "common/core/boost.h"
 #include "common/core/congestion_cubic.h"
 #include "common/core/path_loss.h"
 #include "common/core/queue_delay.h"
@@ -17,11 +18,10 @@ namespace mcdtp {
 //   queue     see QueueDelay: what we and others keep waiting, in seconds
 // and sends, a round (the RTT and the wait for a report) at a time, at
 //   pace = rate x (1 + kAnswer x (target - queue) / (RTT + queue))       (after FAST TCP)
-// The target, kTargetAtOne / sqrt(rate), is smaller for who sends more, so that equal sessions come to equal rates
-// whatever their RTT; with kAnswer < 1/2 the queue settles although its news is two rounds old. Who sees a queue
-// well below its own target sends less than its share and now and then takes a larger step. Without any queue the pace
-// grows in steps, see RateSteps. Where loss is the brake and a queue never shows (a policer), the rate falls to what comes
-// through.
+// The target, kTargetAtOne / sqrt(rate) but less than an RTT that is not short, is smaller for who sends more, so that equal
+// sessions come to equal rates; with kAnswer < 1/2 the queue settles although its news is two rounds old. Who sees a queue
+// well below its own target takes larger steps, see Boost. Without any queue the pace grows in steps, see RateSteps. Where
+// loss is the brake and a queue never shows (a policer), the rate falls to what comes through.
 //
 // Phases, changed only at the end of a round, unless said otherwise:
 //   kStartup  more than doubles the rate each round until a queue shows (at once), or the rate no longer grows. What is
@@ -90,7 +90,6 @@ class CongestionAuto : public CongestionController {
   void choose_phase(Time now);
   void judge_startup(Time now);
   void set_pace(Time now);
-  void boost_pace(double target, double queue);
   void judge_contest();
   void contest();
   bool is_in_doubt() const;
@@ -128,9 +127,8 @@ class CongestionAuto : public CongestionController {
   double full_rate_ = 0;  // start-up: the rate to beat
   int flat_rounds_ = 0;
   RateSteps steps_;
+  Boost boost_;
   bool went_down_ = false;  // kDown: sent quietly, and not into what the start-up left
-  int small_rounds_ = 0;    // in a row, with a queue well below the target
-  int boosts_ = 0;          // larger steps that have not brought it about
   int lossy_rounds_ = 0;    // in a row, for the breaker
 
   LargestOfLate<double> peak_rate_{QueueDelay::kLife, 0};  // bytes/s
