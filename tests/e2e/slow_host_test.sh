@@ -22,12 +22,14 @@ done
 # What the far side says first is held up until we have given up, and has said so by the end of stdin. The line runs in a
 # process of its own once the way is held: only a shell that is itself slow would be asked whether anybody waits.
 host=$(sed -n 's/^ *HostName //p' "$e2e_config") port=$(sed -n 's/^ *Port //p' "$e2e_config")
-# ConnectTimeout: how long we wait, and hear out whom we have waited for; this machine may need most of that for a step.
+# ConnectTimeout, in seconds: how long we wait, and hear out whom we have waited for. It is also how long this machine may
+# need until the far server, told that nobody waits, has ended, and that is known here.
+patience=30
 late_config() { # FOLDER
   mkdir "$1"
   {
     cat "$e2e_config"
-    echo "  ConnectTimeout 15"
+    echo "  ConnectTimeout $patience"
     echo "  ProxyCommand python3 $(realpath "$e2e_here")/late_relay.py $host $port $1/hold $1/release"
   } >"$1/config"
 }
@@ -95,7 +97,7 @@ nothing_is_remembered() { [ -z "$(ls "$dir/cache/mcdtp/forced" 2>/dev/null)" ]; 
 # Where the word that it did not run comes after both patiences, it is silence that is remembered: that is tried again.
 for try in 1 2 3 4 5; do
   asked "$dir/asked.$try"
-  nothing_is_remembered || [ "$took" -lt 30 ] && break
+  nothing_is_remembered || [ "$took" -lt $((2 * patience)) ] && break
 done
 nothing_is_remembered || fail "it is remembered as forced"
 nothing_left
