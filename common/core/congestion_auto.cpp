@@ -302,7 +302,7 @@ void CongestionAuto::choose_phase(Time now) {
 bool CongestionAuto::is_time_for_down(Time now) const {
   const bool is_vague = !tcp_ && loss_.own_is_vague();
   const bool is_free = is_vague && is_queued() && queue_.round() > (1 - kDownGain) * queue_.rtt_seconds();
-  const bool loses_more = loss_.recent() > loss_.own() + PathLoss::kMargin;
+  const bool loses_more = loss_.is_beyond_own(loss_.recent());
   const bool is_cheap = is_vague && !is_queued() && loses_more;
   const Duration least = is_vague || loses_more || !sees_queues() ? kMinVagueLevel : kMinLevel;
   return rounds_in_phase_ >= (is_free || is_cheap ? kVagueRounds : kLevelRounds) &&
@@ -333,8 +333,8 @@ void CongestionAuto::set_pace(Time now) {
   } else {
     pace_ = steps_.next_pace(rate_, loss_.recent() < loss_.own() + PathLoss::kMargin / 4);
   }
-  const bool loses_more = round_.loss() > loss_.own() + PathLoss::kMargin;
-  const double boost = boost_.next({target, queue, queue_.round() - queue, round_seconds(), loses_more});
+  const double boost = boost_.next(
+      {target, queue, queue_.round() - queue, round_seconds(), loss_.is_beyond_own(round_.loss())});
   if (boost > 0) pace_ = std::max(pace_, rate_ * (1 + boost));
 }
 

@@ -48,6 +48,8 @@ class PathLoss {
   bool is_ours() const {
     return any_quiet_.sum() > kFewQuiet && any_quiet_.lost < kMargin * any_quiet_.sum();
   }
+  // A share that is more than the path loses by itself, and may lose without being a sign of congestion.
+  bool is_beyond_own(double loss) const { return loss > own() + kMargin; }
   // p0 rests on few packets yet.
   bool own_is_vague() const { return recent() > 0 && quiet_.covered < kQuietMemory / 2; }
   // The share of what was sent that would have come through a path that loses no more than it may.

@@ -10,7 +10,6 @@ key=$(cat "$dir/sshd/user_key.pub")
 force() { echo "command=\"$1\" $key" >"$dir/sshd/authorized_keys"; rm -rf "$dir/cache"; }
 free() { echo "$key" >"$dir/sshd/authorized_keys"; rm -rf "$dir/cache"; }
 ours() { err_has "^mcdtp-shim: sent [0-9]* packets" && err_lacks "plain ssh"; }
-logins() { grep -c 'Accepted publickey' "$dir/sshd/sshd.log"; }
 
 step "--forced: it runs whatever is asked for, and hears what that was"
 force "$server --forced 'echo \\\"forced: \$SSH_ORIGINAL_COMMAND\\\"; cat; exit 3'"

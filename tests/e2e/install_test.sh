@@ -32,7 +32,6 @@ END
 chmod +x "$dir/enter"
 e2e_start "ForceCommand $dir/enter"
 port=$(sed -n 's/^ *Port //p' "$e2e_config")
-logins() { grep -c 'Accepted publickey' "$dir/sshd/sshd.log"; }
 installed() { find "$root/home/.cache" -type f 2>/dev/null; }
 plain="mcdtp-shim: no mcdtp-server on far: going on over plain ssh"
 

@@ -11,6 +11,8 @@
 #   far_processes            the processes of logins: whatever sshd started for this test; near_processes: programs
 #                            started by shim_in_background and their children
 #   shim_in_background ...   starts mcdtp-shim itself as this shell's child ($!), no program around it
+#   logins                   how many log-ins that sshd has told of; start_master PATH: a master of real ssh with that
+#                            control path, its log-in told of
 #   pattern SIZE [SEED]      SIZE bytes, the same for the same seed
 #   server_pid               of the mcdtp-server that serves this test
 #   e2e_start_far [OPTION..] instead of e2e_start: the sshd is on the far host of an emulated link, the OPTIONs its; shim
@@ -121,6 +123,14 @@ held_until() { # LINE [ROOT OF THE FAR HOST]
   : >"$dir/err"
   held="until [ -e '$dir/seen' ]; do sleep 0.05; done"
   { until_true grep -q -- "$1" "$dir/err"; : >"$seen"; } &
+}
+
+logins() { grep -c 'Accepted publickey' "$dir/sshd/sshd.log"; }
+logins_are() { [ "$(logins)" -eq "$1" ]; }
+start_master() { # PATH
+  local wanted=$(($(logins) + 1))
+  real_ssh -M -N -f -oControlPath="$1" far </dev/null >/dev/null 2>&1
+  until_true logins_are "$wanted" # sshd may say so after ssh has gone on
 }
 
 # Zombies have no environment to read, and are gone for all purposes.

@@ -6,7 +6,6 @@ for place in "$HOME/.local/bin" "$HOME/bin" /usr/local/bin /usr/bin /bin /opt/mc
 done
 E2E_PATH=/usr/local/bin:/usr/bin:/bin e2e_start
 line="mcdtp-shim: no mcdtp-server on far: going on over plain ssh"
-logins() { grep -c 'Accepted publickey' "$dir/sshd/sshd.log"; }
 
 step "status, streams and the line"
 before=$(logins)
