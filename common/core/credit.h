@@ -90,7 +90,8 @@ class MemoryShares {
 // Sizes windows from what arrives: a stream that loses packets needs rate x RTT x (1 + k), k the rounds until
 // all packets are in, each about 1.4 RTT long: a loss is noticed some reports late. The losses of a whole transfer
 // count, not those of one RTT: 100,000 packets at 5 % need k = 4, at 10 % k = 5. kRounds covers that, and the
-// two RTTs by which the measure lags behind a start-up that doubles.
+// two RTTs by which the measure lags behind a start-up. One that knows the rate from its first trains goes there at once, so
+// what has come counts before an RTT is over.
 class WindowTuner {
  public:
   static constexpr std::uint64_t kRounds = 12;
@@ -99,19 +100,24 @@ class WindowTuner {
   bool on_arrived(Time now, std::uint64_t bytes, Duration rtt) {
     arrived_ += bytes;
     const Duration period = std::max<Duration>(rtt, milliseconds(2));
-    if (now - since_ < period) return false;
+    if (now - since_ < period) return grow(arrived_, window_ / 4);
     const double share = std::min(1.0, to_seconds(period) / to_seconds(now - since_));
     const auto per_rtt = static_cast<std::uint64_t>(static_cast<double>(arrived_) * share);
     since_ = now;
     arrived_ = 0;
-    if (kRounds * per_rtt <= window_) return false;
-    window_ = kRounds * per_rtt;
-    return true;
+    return grow(per_rtt, 0);
   }
   // What a stream wants to have credit for.
   std::uint64_t window() const { return window_; }
 
  private:
+  // `least`: the growth that is worth its frames.
+  bool grow(std::uint64_t per_rtt, std::uint64_t least) {
+    if (kRounds * per_rtt <= window_ + least) return false;
+    window_ = kRounds * per_rtt;
+    return true;
+  }
+
   std::uint64_t window_ = kInitialStdioWindow;
   std::uint64_t arrived_ = 0;
   Time since_{};

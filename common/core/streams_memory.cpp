@@ -5,6 +5,11 @@
 
 // Whose bytes may be kept, on either side: see MemoryShares.
 namespace mcdtp {
+namespace {
+
+constexpr std::uint64_t kAhead = 16;  // times what has come of a stream it may have credit for
+
+}  // namespace
 
 // A peer may grant any credit and report nothing: what we keep for it is bounded all the same.
 bool Streams::may_write(const Stream& stream, std::size_t skip) const {
@@ -50,7 +55,8 @@ void Streams::account(Stream& stream) {
 void Streams::renew_credit(StreamId id, Stream& stream) {
   account(stream);
   if (stream.recv.wants_credit()) {
-    const std::uint64_t wanted = std::min(tuner_.window(), shares_.reserve() + 8 * stream.recv.highest());
+    const std::uint64_t wanted =
+        std::min(tuner_.window(), shares_.reserve() + kAhead * stream.recv.highest());
     const std::uint64_t free = shares_.stream_window(shares_.session_window(sending_.in_use()),
                                                      streams_.size(), excess_ - stream.excess);
     const auto limit =

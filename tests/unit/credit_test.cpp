@@ -57,9 +57,22 @@ TEST(WindowTuner, GrowsWithWhatArrivesInARoundTrip) {
   Time now{};
   now += seconds(1);
   tuner.on_arrived(now, 0, milliseconds(100));
-  EXPECT_FALSE(tuner.on_arrived(now + milliseconds(50), 500'000, milliseconds(100)));
+  EXPECT_TRUE(tuner.on_arrived(now + milliseconds(50), 500'000, milliseconds(100)));
   EXPECT_TRUE(tuner.on_arrived(now + milliseconds(100), 500'000, milliseconds(100)));
   EXPECT_EQ(tuner.window(), WindowTuner::kRounds * 1'000'000);
+}
+
+// What is far more than before counts at once; of what is little more the round trip is awaited.
+TEST(WindowTuner, GrowsBeforeTheRoundTripIsOverWhereItIsMuch) {
+  WindowTuner tuner;
+  const Time now = Time{} + seconds(1);
+  tuner.on_arrived(now, 0, milliseconds(100));
+  EXPECT_TRUE(tuner.on_arrived(now + milliseconds(10), 200'000, milliseconds(100)));
+  EXPECT_EQ(tuner.window(), WindowTuner::kRounds * 200'000);
+  EXPECT_FALSE(tuner.on_arrived(now + milliseconds(20), 20'000, milliseconds(100)));
+  EXPECT_EQ(tuner.window(), WindowTuner::kRounds * 200'000);
+  EXPECT_TRUE(tuner.on_arrived(now + milliseconds(100), 1, milliseconds(100)));
+  EXPECT_EQ(tuner.window(), WindowTuner::kRounds * 220'001);
 }
 
 }  // namespace

@@ -9,6 +9,8 @@ using Kind = StreamNews::Kind;
 
 // One side's streams, with what they want to say and to tell.
 struct Side {
+  static constexpr Duration kRtt = milliseconds(10);
+
   explicit Side(Role role) : streams(role, control, news) {}
 
   void write(StreamId id, std::size_t size) {
@@ -43,9 +45,11 @@ struct Side {
     }
     return found;
   }
+  // One packet a round trip: too few for a window to grow by.
   std::optional<std::string> data(StreamId id, std::uint64_t offset, std::size_t size) {
     const std::vector<std::uint8_t> bytes(size, 'x');
-    return streams.on_data(Time{} + seconds(1), {id, offset, bytes}, milliseconds(10));
+    now += kRtt;
+    return streams.on_data(now, {id, offset, bytes}, kRtt);
   }
   // Sends all that may be sent, in packets; returns how much.
   std::uint64_t take_all() {
@@ -55,6 +59,7 @@ struct Side {
   }
 
   ControlQueue control;
+  Time now = Time{} + seconds(1);
   std::deque<StreamNews> news;
   Streams streams;
 };
