@@ -89,7 +89,7 @@ void Channel::on_stream_sample(const DeliveryRate::Sample& sample) {
 
 Duration Channel::report_interval() const {
   // Before a round trip was seen reports are to be dense: they are what is needed most.
-  if (!loss.rtt().has_sample()) return Receipts::kMinInterval;
+  if (!loss.rtt().has_sample() || (flow != nullptr && flow->sends_trains())) return Receipts::kMinInterval;
   const int reports_per_rtt = flow != nullptr && flow->is_starting() ? 16 : 4;
   return std::clamp<Duration>(loss.rtt().smoothed() / reports_per_rtt, Receipts::kMinInterval,
                               Receipts::kMaxInterval);

@@ -26,6 +26,7 @@ struct ReportSample {
   Time newest_sent_at{};             // of that packet
   Time newest_arrived_at{};          // ... by our clock, the report's way back included
   std::uint64_t newest_lost = 0;     // `sent` up to the newest packet declared lost: tells episodes; 0: none
+  std::uint32_t train = 0;           // bytes sent at once, that packet the last of them
   double rate = 0;                   // bytes/s that the path took of late, lost or not; 0: no sample
   double rate_loss = 0;              // share of what `rate` counts that was lost, 0 to 1
   bool application_limited = false;  // the rate says less than the path could carry
@@ -62,6 +63,8 @@ class CongestionController {
   virtual bool quiet(Time) const { return false; }
   // The rate grows fast and is hardly known: reports are worth more than they cost.
   virtual bool is_starting() const { return false; }
+  // Packets are sent in trains to see how the path draws them out: reports should be as dense as they can be.
+  virtual bool sends_trains() const { return false; }
 };
 
 // All names there are, the default first.

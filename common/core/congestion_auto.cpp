@@ -14,6 +14,9 @@ constexpr double kStartupGrowth = 1.25;
 constexpr int kFlatRounds = 3;
 constexpr double kLongRtt = 0.15;        // s: from here on the initial window grows with the RTT, ...
 constexpr double kMostTimes = 4;         // at most to so many times kInitialWindow
+constexpr double kShortRtt = 0.03;       // s: below this rounds cost little, ...
+constexpr int kTrainRounds = 2;          // full ones, in which the initial window goes
+constexpr double kMostAhead = 4;         // times what the round after the initial window would take at most
 constexpr int kFirstRounds = 3;          // the probe's, the first train's, and that of the reports on it
 constexpr double kOverflow = 0.25;       // more than any path loses by itself
 constexpr double kManyLost = 20 * 1200;  // bytes: fewer may be chance
@@ -63,7 +66,7 @@ double CongestionAuto::pacing_rate() const {
 
 double CongestionAuto::wanted_rate() const {
   switch (phase_) {
-    case Phase::kStartup: return std::max(kStartupGain * rate_, rounds_ < 2 ? initial_rate() : 0.0);
+    case Phase::kStartup: return startup_rate();
     case Phase::kDrain: return kDrainGain * rate_;
     case Phase::kDown: return kDownGain * rate_;
     case Phase::kLevel: break;
@@ -71,12 +74,34 @@ double CongestionAuto::wanted_rate() const {
   return tcp_ ? tcp_->pacing_rate() : pace_;
 }
 
+double CongestionAuto::startup_rate() const {
+  const double grown = std::min(kStartupGain * rate_, head_start_.bound(rate_));
+  return std::max({grown, head_start(), full_rounds_ < kTrainRounds ? initial_rate() : 0.0});
+}
+
+// Bytes/s.
+double CongestionAuto::head_start() const {
+  const double initial = static_cast<double>(initial_window()) / std::max(queue_.rtt_seconds(), kShortRtt);
+  return head_start_.rate(kMostAhead * kStartupWindowGain * initial);
+}
+
+// While so little is sent that the path has time to draw it out, and rounds are long enough for that to pay.
+bool CongestionAuto::sends_trains() const {
+  return phase_ == Phase::kStartup && full_rounds_ < kTrainRounds && head_start_.wants_trains() &&
+         queue_.knows_rtt() && queue_.rtt_seconds() >= kShortRtt;
+}
+
+double CongestionAuto::quantum(Duration rtt) const {
+  const double usual = CongestionController::quantum(rtt);
+  return sends_trains() ? std::max(usual, HeadStart::kTrain) : usual;
+}
+
 std::uint64_t CongestionAuto::window() const {
   if (tcp_ && phase_ == Phase::kLevel) return tcp_->window();
   const bool starts = phase_ == Phase::kStartup;
-  const double rate = starts ? rate_ : std::max(rate_, pace_);
-  const double bytes = (starts ? kStartupWindowGain : kWindowGain) * rate * round_seconds();
-  return std::max(starts ? initial_window() : kMinWindow, static_cast<std::uint64_t>(bytes));
+  const double rate = starts ? std::max(kStartupWindowGain * rate_, kWindowGain * head_start())
+                             : kWindowGain * std::max(rate_, pace_);
+  return std::max(starts ? initial_window() : kMinWindow, static_cast<std::uint64_t>(rate * round_seconds()));
 }
 
 // A long path is no slower than a short one, and each round of growth takes longer there. RFC 6928's window is a tenth of
@@ -86,9 +111,10 @@ std::uint64_t CongestionAuto::initial_window() const {
   return static_cast<std::uint64_t>(times * static_cast<double>(kInitialWindow));
 }
 
-// The initial window in half a round trip: a faster train could queue, and a queue ends the start-up.
+// The initial window in half a round trip: a faster one could queue, and a queue ends the start-up. Where that is short, so
+// may be the path's queue.
 double CongestionAuto::initial_rate() const {
-  return 2 * static_cast<double>(initial_window()) / std::max(queue_.rtt_seconds(), 0.001);
+  return 2 * static_cast<double>(initial_window()) / std::max(queue_.rtt_seconds(), kShortRtt);
 }
 
 // The first packets of a phase may find a queue that those before them have filled to the brim.
@@ -121,11 +147,12 @@ void CongestionAuto::on_report(const ReportSample& sample) {
   report_interval_ = sample.report_interval;
   if (sample.rtt) queue_.on_rtt(sample.now, *sample.rtt, sample.rtt_variation);
   note_rate(sample);
+  if (phase_ == Phase::kStartup) note_train(sample);
   if (tcp_ && phase_ == Phase::kLevel) follow_tcp(sample);
-  // A queue that shows while little is sent is none of ours.
-  const bool fills = phase_ == Phase::kStartup && !round_.partly_limited;
+  // A queue that shows while little is sent is none of ours, and a train is one by itself.
+  const bool fills = phase_ == Phase::kStartup && !round_.partly_limited && !sends_trains();
   const bool grows = fills || (phase_ == Phase::kLevel && steps_.is_large());
-  if (grows && queue_.has_grown_for(sample.now, report_interval_ / 2)) {
+  if (grows && sample.rtt && queue_.has_grown_for(sample.now, report_interval_ / 2)) {
     queue_.keep_longest();
     steps_.set_rate_is_low(is_first_train());
     enter(sample.now, Phase::kDrain);
@@ -147,6 +174,11 @@ bool CongestionAuto::is_round_over(const ReportSample& sample) const {
          to_seconds(sample.now - round_began_) >= kMaxRound * round_seconds();
 }
 
+void CongestionAuto::note_train(const ReportSample& sample) {
+  if (sends_trains()) head_start_.on_report(sample);
+  if (is_overflowing()) head_start_.give_up();
+}
+
 // In start-up each sample counts at once; later the round does.
 void CongestionAuto::note_rate(const ReportSample& sample) {
   round_.covered += static_cast<double>(sample.covered);
@@ -155,11 +187,10 @@ void CongestionAuto::note_rate(const ReportSample& sample) {
   round_.quiet += static_cast<double>(sample.quiet_covered);
   round_.quiet_lost += static_cast<double>(sample.quiet_lost) - static_cast<double>(sample.quiet_found);
   // Between this round's marks lies a silence.
-  round_.partly_limited = round_.partly_limited || was_idle_;
+  round_.partly_limited = round_.partly_limited || was_idle_ || sample.application_limited;
   was_idle_ = sample.in_flight == 0;
   if (sample.rate <= 0) return;
   const double taken = std::min(kMaxRate, sample.rate * loss_.kept_share(sample.rate_loss));
-  round_.partly_limited = round_.partly_limited || sample.application_limited;
   if (sample.application_limited && taken <= rate_) return;
   round_.limited = false;
   if (phase_ == Phase::kStartup) rate_ = std::max(rate_, taken);
@@ -181,8 +212,8 @@ void CongestionAuto::end_round(const ReportSample& sample) {
   measure_path();
   trip_breaker();
   if (!round_.limited) {
-    ++rounds_;
     ++rounds_in_phase_;
+    if (round_.covered + round_.lost >= kLeastSample) ++full_rounds_;
     if (phase_ != Phase::kStartup) learn_rate(sample);
     loss_.on_round(round_.covered, round_.lost);
     if (phase_ == Phase::kLevel && !sees_queues()) loss_.forget_own();
@@ -309,11 +340,16 @@ bool CongestionAuto::is_time_for_down(Time now) const {
          (is_free || now - phase_began_ >= least);
 }
 
+// More is lost than any path loses by itself.
+bool CongestionAuto::is_overflowing() const { return round_.lost > kManyLost && round_.loss() > kOverflow; }
+
 void CongestionAuto::judge_startup(Time now) {
-  if (round_.lost > kManyLost && round_.loss() > kOverflow) {
+  if (is_overflowing()) {
     doubt_ = kManyDoubts + 1;
     return enter(now, Phase::kDrain);
   }
+  if (head_start_.is_reached_by(rate_) && is_queued())
+    return enter(now, loss_.is_beyond_own(loss_.recent()) ? Phase::kDown : Phase::kDrain);
   if (rate_ >= full_rate_ * kStartupGrowth) {
     full_rate_ = rate_;
     flat_rounds_ = 0;
@@ -333,6 +369,8 @@ void CongestionAuto::set_pace(Time now) {
   } else {
     pace_ = steps_.next_pace(rate_, loss_.recent() < loss_.own() + PathLoss::kMargin / 4);
   }
+  // What little waits where a queue was never seen are our own trains.
+  if (!sees_queues()) return;
   const double boost = boost_.next(
       {target, queue, queue_.round() - queue, round_seconds(), loss_.is_beyond_own(round_.loss())});
   if (boost > 0) pace_ = std::max(pace_, rate_ * (1 + boost));

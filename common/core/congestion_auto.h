@@ -4,6 +4,7 @@
 
 #include "common/core/boost.h"
 #include "common/core/congestion_cubic.h"
+#include "common/core/head_start.h"
 #include "common/core/path_loss.h"
 #include "common/core/queue_delay.h"
 #include "common/core/rate_steps.h"
@@ -26,8 +27,10 @@ namespace mcdtp {
 // Phases, changed only at the end of a round, unless said otherwise:
 //   kStartup  more than doubles the rate each round until a queue shows (at once), or the rate no longer grows. What is
 //             sent in the first round grows with the RTT; a queue that ends it as early as that hides up to half of the
-//             rate, and the first step after it is a large one
-//   kDrain    until the queue of start-up is gone (at once)
+//             rate, and the first step after it is a large one. Where rounds are not short trains are sent first, and once
+//             they agree on the rate the start-up goes there at once, and carefully on, see HeadStart
+//   kDrain    until the queue of start-up is gone (at once); a careful one leaves little, and where the path loses packets
+//             goes on with kDown
 //   kLevel    at the pace above
 //   kDown     one round well below the rate: empties the queue for all who share it, and measures p0 and the RTT, but for
 //             its beginning, which meets the queue of before
@@ -50,6 +53,8 @@ class CongestionAuto : public CongestionController {
   double pacing_rate() const override;
   std::uint64_t window() const override;
   bool quiet(Time now) const override;
+  double quantum(Duration rtt) const override;
+  bool sends_trains() const override;
 
   bool is_starting() const override { return phase_ == Phase::kStartup; }
 
@@ -76,6 +81,7 @@ class CongestionAuto : public CongestionController {
   };
 
   void note_rate(const ReportSample& sample);
+  void note_train(const ReportSample& sample);
   void follow_tcp(const ReportSample& sample);
   bool is_round_over(const ReportSample& sample) const;
   void end_round(const ReportSample& sample);
@@ -100,10 +106,13 @@ class CongestionAuto : public CongestionController {
   double wanted_rate() const;
   std::uint64_t initial_window() const;
   double initial_rate() const;
+  double startup_rate() const;
+  double head_start() const;
   double round_seconds() const;
   double fair_queue(double rate) const;
   bool is_queued() const;
   bool is_first_train() const;
+  bool is_overflowing() const;
   bool sees_queues() const;
   bool is_time_for_down(Time now) const;
 
@@ -116,7 +125,7 @@ class CongestionAuto : public CongestionController {
   Time arrived_before_{};             // and when it arrived
   Time round_began_{};
   std::uint64_t round_ends_at_ = 1;  // when a packet sent after this many bytes is covered
-  std::uint64_t rounds_ = 0;
+  int full_rounds_ = 0;              // in which enough was sent to say something of the path
   int rounds_in_phase_ = 0;
   int doubt_ = 0;  // grows with each quiet round that did not find the queue short; see is_in_doubt
   Time phase_began_{};
@@ -124,6 +133,7 @@ class CongestionAuto : public CongestionController {
   double rate_ = 0;        // bytes/s
   double pace_ = 0;        // bytes/s, of kLevel
 
+  HeadStart head_start_;
   double full_rate_ = 0;  // start-up: the rate to beat
   int flat_rounds_ = 0;
   RateSteps steps_;

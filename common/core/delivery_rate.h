@@ -24,7 +24,7 @@ class DeliveryRate {
     // shows how fast it was sent, not what the path takes.
     if (in_flight == 0) arrived_ = {sent_, now, now};
     sent_ += size;
-    return {sent_, lost_, arrived_, arrived_.sent < limited_until_};
+    return {sent_, lost_, arrived_, train_up_to(now, size), arrived_.sent < limited_until_};
   }
 
   // The packet about to be sent takes the last there is to send: no span across this point says what the path
@@ -61,10 +61,23 @@ class DeliveryRate {
   std::uint64_t sent() const { return sent_; }
 
  private:
+  // What hosts need to hand over a train, and less than lies between two.
+  static constexpr Duration kAtOnce = microseconds(100);
+
+  std::uint32_t train_up_to(Time now, std::size_t size) {
+    if (now - train_began_ > kAtOnce) {
+      train_began_ = now;
+      train_ = 0;
+    }
+    return train_ += static_cast<std::uint32_t>(size);
+  }
+
   std::uint64_t sent_ = 0;
   std::int64_t lost_ = 0;  // may fall below 0: on_found()
   ArrivalMark arrived_;    // the newest packet that arrived
   std::uint64_t limited_until_ = 0;
+  Time train_began_{};
+  std::uint32_t train_ = 0;  // bytes
 };
 
 }  // namespace mcdtp

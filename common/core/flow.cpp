@@ -44,6 +44,7 @@ void Flow::take_rate(const SentPacket& newest, ReportSample& sample) {
   sample.newest_covered = rate.newest.sent;
   sample.newest_sent_at = rate.newest.sent_at;
   sample.newest_arrived_at = rate.newest.arrived_at;
+  sample.train = newest.snapshot.train;
   sample.rate = rate.rate;
   sample.rate_loss = rate.loss;
   sample.application_limited = rate.application_limited;

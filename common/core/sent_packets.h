@@ -44,9 +44,10 @@ struct ArrivalMark {
 
 // Where delivery stood when a packet was sent, see DeliveryRate.
 struct DeliverySnapshot {
-  std::uint64_t sent = 0;  // bytes sent on all channels, this packet included
-  std::int64_t lost = 0;   // bytes declared lost by then and not found
-  ArrivalMark arrived;     // the newest packet known to have arrived
+  std::uint64_t sent = 0;   // bytes sent on all channels, this packet included
+  std::int64_t lost = 0;    // bytes declared lost by then and not found
+  ArrivalMark arrived;      // the newest packet known to have arrived
+  std::uint32_t train = 0;  // bytes sent at once, this packet the last of them
   bool application_limited = false;
   bool quiet = false;  // sent while the congestion controller was quiet()
 };

@@ -40,7 +40,10 @@ TEST(AutoSharesTheLink, OneThatComesLaterToAShortPath) {
 }
 
 // Each step takes long there, and who has little adds little to the queue.
-TEST(AutoSharesTheLink, OneThatComesLaterToALongPath) { expect_fair_to_one_that_comes_later({30, 50}); }
+TEST(AutoSharesTheLink, OneThatComesLaterToALongPath) {
+  expect_fair_to_one_that_comes_later({30, 50});
+  expect_fair_to_one_that_comes_later({50, 150});
+}
 
 TEST(AutoSharesTheLink, WithLoss) {
   const Shares shares = share_link({20, 25, 0.02}, {{}, {"auto", 0, seconds(3)}}, kFrom, kUntil);

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
+
+#include "common/core/types.h"
+
+namespace mcdtp {
+
+// The rate of a path's bottleneck, measured by the dispersion of packet trains: packets that were sent at once leave the
+// bottleneck one behind the other, as fast as it sends. A train that crossed others on its way, or was held up by a host,
+// says another thing; so nothing is known until some trains agree.
+class Dispersion {
+ public:
+  static constexpr std::size_t kTrains = 8;  // and no more
+
+  // A report has covered a packet, the newest until now: the last of `bytes` sent at once, `before` them ever.
+  void note(std::uint64_t before, double bytes, Time arrived_at) {
+    if (before != newest().before) return begin({before, bytes, 0, arrived_at, {}});
+    if (bytes <= newest().first) return;
+    newest().rest = bytes - newest().first;
+    newest().took = arrived_at - newest().first_at;
+  }
+  // Bytes/s; 0: not known.
+  double rate() const {
+    std::array<double, kTrains> rates{};
+    std::size_t known = 0;
+    for (const Train& train : trains_) {
+      if (train.says_much()) rates[known++] = train.rest / to_seconds(train.took);
+    }
+    if (known < kLeastTrains) return 0;
+    std::sort(rates.begin(), rates.begin() + static_cast<std::ptrdiff_t>(known));
+    const std::size_t middle = known / 2;
+    return rates[middle + 1] <= kAlike * rates[middle - 1] ? rates[middle] : 0;
+  }
+  // More trains would say nothing more.
+  bool is_done() const { return trains_.back().says_much() || rate() > 0; }
+
+ private:
+  struct Train {
+    std::uint64_t before = std::numeric_limits<std::uint64_t>::max();  // none yet
+    double first = 0;  // bytes that the first report of it covered,
+    double rest = 0;   // and the later ones
+    Time first_at{};
+    Duration took{};  // the arrival of the rest
+    bool says_much() const { return rest >= kLeastBytes && took >= kLeastTime; }
+  };
+  Train& newest() { return trains_[newest_]; }
+  // In the place of the last one, if that said little: lone packets are no trains.
+  void begin(const Train& train) {
+    if (newest().says_much() && newest_ + 1 < kTrains) ++newest_;
+    newest() = train;
+  }
+
+  static constexpr std::size_t kLeastTrains = 3;
+  static constexpr double kLeastBytes = 6e3;
+  static constexpr Duration kLeastTime = microseconds(300);  // hosts are no more exact
+  static constexpr double kAlike = 1.2;                      // times, of the trains about the middle
+
+  std::array<Train, kTrains> trains_{};
+  std::size_t newest_ = 0;
+};
+
+}  // namespace mcdtp

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <algorithm>
+#include <limits>
+
+#include "common/core/congestion.h"
+#include "common/core/dispersion.h"
+
+namespace mcdtp {
+
+// What a start-up learns of the path's rate before it has sent at that rate: its first packets go in trains, see Dispersion.
+// Once the trains agree the pace is kShare of what they say at once, for others may be there, and then no more than that
+// until it has come through, and a little more from there on: either a queue shows, and that is the end of the start-up, or the
+// trains were wrong, and the start-up goes on as without them. Rates in bytes/s.
+class HeadStart {
+ public:
+  static constexpr double kTrain = 16 * 1200;  // bytes
+
+  bool wants_trains() const { return !over_ && !trains_.is_done(); }
+  // A report whose newest packet was sent in a start-up.
+  void on_report(const ReportSample& sample) {
+    if (!wants_trains() || !sample.rtt || sample.newest_covered == 0) return;
+    trains_.note(sample.newest_covered - sample.train, sample.train, sample.newest_arrived_at);
+    bottleneck_ = trains_.rate();
+  }
+  // The trains do not get through: a policer lets some pass at the speed of the wire, and no more.
+  void give_up() {
+    over_ = true;
+    bottleneck_ = 0;
+  }
+
+  // What the pace may be at once, but `most`; 0: nothing is known.
+  double rate(double most) const { return std::min(kShare * bottleneck_, most); }
+  // The pace that is not to be exceeded while so much comes through.
+  double bound(double rate) const {
+    return is_believed(rate) ? std::max(bottleneck_, kCareful * rate)
+                             : std::numeric_limits<double>::infinity();
+  }
+  // So much is nearly all that the trains have promised, and not more.
+  bool is_reached_by(double rate) const { return is_believed(rate) && rate > kNearly * bottleneck_; }
+
+ private:
+  static constexpr double kShare = 0.6;
+  static constexpr double kCareful = 1.12;
+  static constexpr double kNearly = 0.8;
+  static constexpr double kRefuted = 1.1;  // times what they say came through: the trains were wrong
+
+  bool is_believed(double rate) const { return bottleneck_ > 0 && rate < kRefuted * bottleneck_; }
+
+  Dispersion trains_;
+  double bottleneck_ = 0;  // 0: not known
+  bool over_ = false;
+};
+
+}  // namespace mcdtp

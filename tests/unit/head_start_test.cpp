@@ -1,0 +1,78 @@
+#include "common/core/head_start.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace mcdtp {
+namespace {
+
+constexpr double kRate = 2.5e6;  // bytes/s
+constexpr double kAny = 1e12;
+
+// Reports of as many trains that a bottleneck of kRate drew out.
+void show_trains(HeadStart& head_start, int count) {
+  Time now = Time{} + seconds(1);
+  for (int i = 0; i < count; ++i) {
+    now += milliseconds(100);
+    for (const double part : {1200.0, HeadStart::kTrain}) {
+      ReportSample sample;
+      sample.rtt = milliseconds(50);
+      sample.train = static_cast<std::uint32_t>(part);
+      sample.newest_covered = static_cast<std::uint64_t>(i * HeadStart::kTrain + part);
+      sample.newest_arrived_at = now + from_seconds(part / kRate);
+      head_start.on_report(sample);
+    }
+  }
+}
+
+TEST(HeadStart, KnowsNothingAtFirst) {
+  HeadStart head_start;
+  EXPECT_TRUE(head_start.wants_trains());
+  EXPECT_EQ(head_start.rate(kAny), 0);
+  EXPECT_TRUE(std::isinf(head_start.bound(0)) && std::isinf(head_start.bound(kAny)));
+  EXPECT_FALSE(head_start.is_reached_by(kAny));
+}
+
+TEST(HeadStart, GoesToMoreThanHalfAndThenToAll) {
+  HeadStart head_start;
+  show_trains(head_start, 3);
+  EXPECT_FALSE(head_start.wants_trains());
+  EXPECT_NEAR(head_start.rate(kAny), 0.6 * kRate, kRate / 100);
+  EXPECT_EQ(head_start.rate(kRate / 5), kRate / 5);
+  EXPECT_NEAR(head_start.bound(kRate / 2), kRate, kRate / 100);
+  EXPECT_NEAR(head_start.bound(kRate), 1.12 * kRate, kRate / 100);
+  EXPECT_FALSE(head_start.is_reached_by(0.7 * kRate));
+  EXPECT_TRUE(head_start.is_reached_by(0.9 * kRate));
+}
+
+TEST(HeadStart, BindsNobodyWhoGetsMoreThanTheTrainsSaid) {
+  HeadStart head_start;
+  show_trains(head_start, 3);
+  EXPECT_TRUE(std::isinf(head_start.bound(1.2 * kRate)));
+  EXPECT_FALSE(head_start.is_reached_by(1.2 * kRate));
+}
+
+TEST(HeadStart, GivenUpIsForGood) {
+  HeadStart head_start;
+  show_trains(head_start, 3);
+  head_start.give_up();
+  show_trains(head_start, 8);
+  EXPECT_FALSE(head_start.wants_trains());
+  EXPECT_EQ(head_start.rate(kAny), 0);
+  EXPECT_TRUE(std::isinf(head_start.bound(kRate)));
+}
+
+// Reports without an RTT say nothing of when the packet arrived.
+TEST(HeadStart, TakesOnlyReportsWithARoundTripTime) {
+  HeadStart head_start;
+  ReportSample sample;
+  sample.train = 19200;
+  sample.newest_covered = 19200;
+  head_start.on_report(sample);
+  EXPECT_EQ(head_start.rate(kAny), 0);
+  EXPECT_TRUE(head_start.wants_trains());
+}
+
+}  // namespace
+}  // namespace mcdtp
