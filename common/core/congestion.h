@@ -65,6 +65,8 @@ class CongestionController {
   virtual bool is_starting() const { return false; }
   // Packets are sent in trains to see how the path draws them out: reports should be as dense as they can be.
   virtual bool sends_trains() const { return false; }
+  // It is not to: other controllers send on the same path at the same time, or the rate is not its own to choose.
+  virtual void forbid_trains() {}
 };
 
 // All names there are, the default first.

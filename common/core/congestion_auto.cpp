@@ -76,7 +76,8 @@ double CongestionAuto::wanted_rate() const {
 
 double CongestionAuto::startup_rate() const {
   const double grown = std::min(kStartupGain * rate_, head_start_.bound(rate_));
-  return std::max({grown, head_start(), full_rounds_ < kTrainRounds ? initial_rate() : 0.0});
+  const bool begins = full_rounds_ < kTrainRounds && head_start() == 0;
+  return std::max({grown, head_start(), begins ? initial_rate() : 0.0});
 }
 
 // Bytes/s.
@@ -175,6 +176,7 @@ bool CongestionAuto::is_round_over(const ReportSample& sample) const {
 }
 
 void CongestionAuto::note_train(const ReportSample& sample) {
+  head_start_.tell_time(sample.now, queue_.rtt_seconds());
   if (sends_trains()) head_start_.on_report(sample);
   if (is_overflowing()) head_start_.give_up();
 }
@@ -425,6 +427,7 @@ void CongestionAuto::trip_breaker() {
 }
 
 void CongestionAuto::on_silence(Time) {
+  head_start_.give_up();
   tcp_.reset();
   steps_.stop();
   steps_.set_rate_is_low(false);

@@ -55,6 +55,7 @@ class CongestionAuto : public CongestionController {
   bool quiet(Time now) const override;
   double quantum(Duration rtt) const override;
   bool sends_trains() const override;
+  void forbid_trains() override { head_start_.give_up(); }
 
   bool is_starting() const override { return phase_ == Phase::kStartup; }
 
@@ -138,7 +139,7 @@ class CongestionAuto : public CongestionController {
   int flat_rounds_ = 0;
   RateSteps steps_;
   Boost boost_;
-  bool went_down_ = false;  // kDown: sent quietly, and not into what the start-up left
+  bool went_down_ = false;  // kDown: sent quietly, and not into a long queue that the start-up left
   int lossy_rounds_ = 0;    // in a row, for the breaker
 
   LargestOfLate<double> peak_rate_{QueueDelay::kLife, 0};  // bytes/s

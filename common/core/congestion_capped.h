@@ -13,7 +13,9 @@ class CongestionCapped : public CongestionController {
  public:
   // bit/s of payload, > 0. REQUIRES: `inner`.
   CongestionCapped(std::unique_ptr<CongestionController> inner, std::uint64_t rate_bps)
-      : inner_(std::move(inner)), rate_(static_cast<double>(rate_bps) / 8 * kDatagramPerPayload) {}
+      : inner_(std::move(inner)), rate_(static_cast<double>(rate_bps) / 8 * kDatagramPerPayload) {
+    inner_->forbid_trains();
+  }
 
   void on_report(const ReportSample& sample) override { inner_->on_report(sample); }
   void on_silence(Time now) override { inner_->on_silence(now); }

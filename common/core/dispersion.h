@@ -16,10 +16,11 @@ class Dispersion {
  public:
   static constexpr std::size_t kTrains = 8;  // and no more
 
-  // A report has covered a packet, the newest until now: the last of `bytes` sent at once, `before` them ever.
+  // A report has covered a packet: the last of `bytes` sent at once, `before` them ever. Older trains are passed over.
   void note(std::uint64_t before, double bytes, Time arrived_at) {
-    if (before != newest().before) return begin({before, bytes, 0, arrived_at, {}});
-    if (bytes <= newest().first) return;
+    if (newest().before == kNone || before > newest().before)
+      return begin({before, bytes, 0, arrived_at, {}});
+    if (before < newest().before || bytes <= newest().first) return;
     newest().rest = bytes - newest().first;
     newest().took = arrived_at - newest().first_at;
   }
@@ -39,8 +40,9 @@ class Dispersion {
   bool is_done() const { return trains_.back().says_much() || rate() > 0; }
 
  private:
+  static constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
   struct Train {
-    std::uint64_t before = std::numeric_limits<std::uint64_t>::max();  // none yet
+    std::uint64_t before = kNone;
     double first = 0;  // bytes that the first report of it covered,
     double rest = 0;   // and the later ones
     Time first_at{};

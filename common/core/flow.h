@@ -45,6 +45,7 @@ class Flow {
 
   // Bytes/s of datagrams.
   double pacing_rate() const { return congestion_->pacing_rate(); }
+  void forbid_trains() { congestion_->forbid_trains(); }
   bool sends_trains() const { return congestion_->sends_trains(); }
   bool is_starting() const { return congestion_->is_starting(); }
   // Bytes that may be in flight.

@@ -22,8 +22,13 @@ class HeadStart {
     if (!wants_trains() || !sample.rtt || sample.newest_covered == 0) return;
     trains_.note(sample.newest_covered - sample.train, sample.train, sample.newest_arrived_at);
     bottleneck_ = trains_.rate();
+    known_at_ = sample.now;
   }
-  // The trains do not get through: a policer lets some pass at the speed of the wire, and no more.
+  // What was learned long ago is no help to who has had little to send since: the path may be another. `rtt` in seconds.
+  void tell_time(Time now, double rtt) {
+    if (bottleneck_ > 0 && to_seconds(now - known_at_) > std::max(kLife, kRounds * rtt)) forget();
+  }
+  // The trains do not get through, for a policer lets some pass at the speed of the wire and no more; or none are to be sent.
   void give_up() {
     over_ = true;
     bottleneck_ = 0;
@@ -45,10 +50,18 @@ class HeadStart {
   static constexpr double kNearly = 0.8;
   static constexpr double kRefuted = 1.1;  // times what they say came through: the trains were wrong
 
+  void forget() {
+    trains_ = {};
+    bottleneck_ = 0;
+  }
   bool is_believed(double rate) const { return bottleneck_ > 0 && rate < kRefuted * bottleneck_; }
+
+  static constexpr double kLife = 2;     // s, but
+  static constexpr double kRounds = 16;  // at least
 
   Dispersion trains_;
   double bottleneck_ = 0;  // 0: not known
+  Time known_at_{};
   bool over_ = false;
 };
 

@@ -66,7 +66,8 @@ class QueueDelay {
   bool is_above_half(double target) const { return standing(target) > target / 2; }
   // More waits than one who aims at `target` would leave.
   bool is_crowded(double target) const { return standing(target) > kCrowded * target + kHostDelay; }
-  bool is_short() const { return round() <= std::max(kHostDelay, kShort * longest()); }
+  // No more waits than little of what there was of late, but for what is no queue.
+  bool is_short() const { return round() - unrest() <= std::max(kHostDelay, kShort * longest()); }
   bool is_empty() const { return !found_shorter_ && round() < std::max(kEmpty * longest(), kHostDelay); }
   // As long as it ever was of late, and that is more than hosts or a train of ours make.
   bool is_full() const {

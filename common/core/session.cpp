@@ -42,6 +42,7 @@ void Session::add_datagram_channel(Time now, ChannelId id, const std::vector<Pat
   CHECK(id < kMaxDatagramChannels && !find(id));
   Channel& channel = channels_.try_emplace(id, id, true).first->second;
   channel.flow = common_flow_ ? common_flow_ : std::make_shared<Flow>(now, make_congestion_());
+  if (!common_flow_ && wished_channels_ > 1) channel.flow->forbid_trains();
   channel.mtu.set_cap(max_datagram_);
   channel.paths.set_candidates(candidates);
   if (!candidates.empty()) channel.probe_soon(now);

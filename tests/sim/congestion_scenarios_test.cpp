@@ -150,6 +150,16 @@ TEST(AutoFillsTheLink, RestlessPath) {
   }
 }
 
+// What such a path loses is its own all the same: a queue that was never there is not taken for one that others fill.
+TEST(AutoFillsTheLink, RestlessPathWithLoss) {
+  for (const auto& [wander_ms, pace_ms] : {std::pair{15.0, 400.0}, std::pair{10.0, 200.0}}) {
+    Path path{100, 25, 0.05};
+    path.wander_ms = wander_ms;
+    path.wander_pace_ms = pace_ms;
+    EXPECT_GE(measure(path, seconds(20)).later, 0.88) << wander_ms << " ms in " << pace_ms;
+  }
+}
+
 TEST(AutoFillsTheLink, Policer) { EXPECT_GE(transfer({100, 25, 0, 1, 8, 20}, 10 * kMegabyte).share, 0.7); }
 
 // What is above a policer's rate is thrown away: it is tried now and then only. Loss of the path is none of its signs.

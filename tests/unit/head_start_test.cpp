@@ -11,16 +11,16 @@ constexpr double kRate = 2.5e6;  // bytes/s
 constexpr double kAny = 1e12;
 
 // Reports of as many trains that a bottleneck of kRate drew out.
-void show_trains(HeadStart& head_start, int count) {
+void show_trains(HeadStart& head_start, int count, std::optional<Duration> rtt = milliseconds(50)) {
   Time now = Time{} + seconds(1);
   for (int i = 0; i < count; ++i) {
     now += milliseconds(100);
     for (const double part : {1200.0, HeadStart::kTrain}) {
       ReportSample sample;
-      sample.rtt = milliseconds(50);
+      sample.rtt = rtt;
       sample.train = static_cast<std::uint32_t>(part);
       sample.newest_covered = static_cast<std::uint64_t>(i * HeadStart::kTrain + part);
-      sample.newest_arrived_at = now + from_seconds(part / kRate);
+      sample.now = sample.newest_arrived_at = now + from_seconds(part / kRate);
       head_start.on_report(sample);
     }
   }
@@ -66,12 +66,23 @@ TEST(HeadStart, GivenUpIsForGood) {
 // Reports without an RTT say nothing of when the packet arrived.
 TEST(HeadStart, TakesOnlyReportsWithARoundTripTime) {
   HeadStart head_start;
-  ReportSample sample;
-  sample.train = 19200;
-  sample.newest_covered = 19200;
-  head_start.on_report(sample);
+  show_trains(head_start, 3, std::nullopt);
   EXPECT_EQ(head_start.rate(kAny), 0);
   EXPECT_TRUE(head_start.wants_trains());
+}
+
+TEST(HeadStart, LearnsAnewWhatIsOld) {
+  HeadStart head_start;
+  show_trains(head_start, 3);
+  head_start.tell_time(Time{} + seconds(3), 0.05);
+  EXPECT_GT(head_start.rate(kAny), 0);
+  head_start.tell_time(Time{} + seconds(5), 0.3);
+  EXPECT_GT(head_start.rate(kAny), 0) << "not yet so many round trips";
+  head_start.tell_time(Time{} + seconds(5), 0.05);
+  EXPECT_EQ(head_start.rate(kAny), 0);
+  EXPECT_TRUE(head_start.wants_trains());
+  show_trains(head_start, 3);
+  EXPECT_NEAR(head_start.rate(kAny), 0.6 * kRate, kRate / 100);
 }
 
 }  // namespace

@@ -58,8 +58,10 @@ TEST(QueueDelay, WhatChangesWithinEachRoundIsNoQueue) {
   };
   EXPECT_DOUBLE_EQ(after(1).standing(kTarget), 0.009 - (4 * 0.003 - 0.75 * kTarget));
   EXPECT_FALSE(after(1).is_above_half(kTarget));
+  EXPECT_TRUE(after(1).is_short());
   EXPECT_DOUBLE_EQ(after(2).standing(kTarget), 0.009);
   EXPECT_TRUE(after(2).is_above_half(kTarget));
+  EXPECT_FALSE(after(2).is_short());
 }
 
 TEST(QueueDelay, WasSeenWhereItWasLongerThanHostsMakeIt) {
