@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 #include "common/core/types.h"
 
@@ -26,14 +27,13 @@ class Dispersion {
   }
   // Bytes/s; 0: not known.
   double rate() const {
-    std::array<double, kTrains> rates{};
-    std::size_t known = 0;
+    std::vector<double> rates;
     for (const Train& train : trains_) {
-      if (train.says_much()) rates[known++] = train.rest / to_seconds(train.took);
+      if (train.says_much()) rates.push_back(train.rest / to_seconds(train.took));
     }
-    if (known < kLeastTrains) return 0;
-    std::sort(rates.begin(), rates.begin() + static_cast<std::ptrdiff_t>(known));
-    const std::size_t middle = known / 2;
+    if (rates.size() < kLeastTrains) return 0;
+    std::sort(rates.begin(), rates.end());
+    const std::size_t middle = rates.size() / 2;
     return rates[middle + 1] <= kAlike * rates[middle - 1] ? rates[middle] : 0;
   }
   // More trains would say nothing more.
