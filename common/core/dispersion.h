@@ -24,20 +24,12 @@ class Dispersion {
     if (before < newest().before || bytes <= newest().first) return;
     newest().rest = bytes - newest().first;
     newest().took = arrived_at - newest().first_at;
+    rate_ = agreed_rate();
   }
   // Bytes/s; 0: not known.
-  double rate() const {
-    std::vector<double> rates;
-    for (const Train& train : trains_) {
-      if (train.says_much()) rates.push_back(train.rest / to_seconds(train.took));
-    }
-    if (rates.size() < kLeastTrains) return 0;
-    std::sort(rates.begin(), rates.end());
-    const std::size_t middle = rates.size() / 2;
-    return rates[middle + 1] <= kAlike * rates[middle - 1] ? rates[middle] : 0;
-  }
+  double rate() const { return rate_; }
   // More trains would say nothing more.
-  bool is_done() const { return trains_.back().says_much() || rate() > 0; }
+  bool is_done() const { return trains_.back().says_much() || rate_ > 0; }
 
  private:
   static constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
@@ -56,6 +48,17 @@ class Dispersion {
     newest() = train;
   }
 
+  double agreed_rate() const {
+    std::vector<double> rates;
+    for (const Train& train : trains_) {
+      if (train.says_much()) rates.push_back(train.rest / to_seconds(train.took));
+    }
+    if (rates.size() < kLeastTrains) return 0;
+    std::sort(rates.begin(), rates.end());
+    const std::size_t middle = rates.size() / 2;
+    return rates[middle + 1] <= kAlike * rates[middle - 1] ? rates[middle] : 0;
+  }
+
   static constexpr std::size_t kLeastTrains = 3;
   static constexpr double kLeastBytes = 6e3;
   static constexpr Duration kLeastTime = microseconds(300);  // hosts are no more exact
@@ -63,6 +66,7 @@ class Dispersion {
 
   std::array<Train, kTrains> trains_{};
   std::size_t newest_ = 0;
+  double rate_ = 0;  // bytes/s, as of the last report: asked for with each packet
 };
 
 }  // namespace mcdtp

@@ -21,28 +21,27 @@ class HeadStart {
   void on_report(const ReportSample& sample) {
     if (!wants_trains() || !sample.rtt || sample.newest_covered == 0) return;
     trains_.note(sample.newest_covered - sample.train, sample.train, sample.newest_arrived_at);
-    bottleneck_ = trains_.rate();
     known_at_ = sample.now;
   }
   // What was learned long ago is no help to who has had little to send since: the path may be another. `rtt` in seconds.
   void tell_time(Time now, double rtt) {
-    if (bottleneck_ > 0 && to_seconds(now - known_at_) > std::max(kLife, kRounds * rtt)) forget();
+    if (trains_.rate() > 0 && to_seconds(now - known_at_) > std::max(kLife, kRounds * rtt)) forget();
   }
   // The trains do not get through, for a policer lets some pass at the speed of the wire and no more; or none are to be sent.
   void give_up() {
     over_ = true;
-    bottleneck_ = 0;
+    forget();
   }
 
   // What the pace may be at once, but `most`; 0: nothing is known.
-  double rate(double most) const { return std::min(kShare * bottleneck_, most); }
+  double rate(double most) const { return std::min(kShare * trains_.rate(), most); }
   // The pace that is not to be exceeded while so much comes through.
   double bound(double rate) const {
-    return is_believed(rate) ? std::max(bottleneck_, kCareful * rate)
+    return is_believed(rate) ? std::max(trains_.rate(), kCareful * rate)
                              : std::numeric_limits<double>::infinity();
   }
   // So much is nearly all that the trains have promised, and not more.
-  bool is_reached_by(double rate) const { return is_believed(rate) && rate > kNearly * bottleneck_; }
+  bool is_reached_by(double rate) const { return is_believed(rate) && rate > kNearly * trains_.rate(); }
 
  private:
   static constexpr double kShare = 0.6;
@@ -50,17 +49,13 @@ class HeadStart {
   static constexpr double kNearly = 0.8;
   static constexpr double kRefuted = 1.1;  // times what they say came through: the trains were wrong
 
-  void forget() {
-    trains_ = {};
-    bottleneck_ = 0;
-  }
-  bool is_believed(double rate) const { return bottleneck_ > 0 && rate < kRefuted * bottleneck_; }
+  void forget() { trains_ = {}; }
+  bool is_believed(double rate) const { return trains_.rate() > 0 && rate < kRefuted * trains_.rate(); }
 
   static constexpr double kLife = 2;     // s, but
   static constexpr double kRounds = 16;  // at least
 
   Dispersion trains_;
-  double bottleneck_ = 0;  // 0: not known
   Time known_at_{};
   bool over_ = false;
 };
