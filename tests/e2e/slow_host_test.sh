@@ -20,13 +20,23 @@ for options in "--bootstrap libssh2" "--bootstrap ssh --server /nonexistent"; do
 done
 
 # What the far side says first is held up until we have given up, and has said so by the end of stdin. The line runs in a
-# process of its own once the way is held: only a shell that is itself slow would be asked whether anybody waits.
+# process of its own once the way is held: only a shell that is itself slow would be asked whether anybody waits. It is
+# held once the shell has been heard: before, ssh may have no window yet, in which even the end of stdin cannot be told.
+begins_held() { # FOLDER: start-up lines
+  echo "echo the shell begins >&2
+until [ -e $1/hold.taken ]; do sleep 0.02; done"
+}
+hold() { # FOLDER
+  until_true grep -sq "the shell begins" "$dir/err"
+  : >"$1/hold"
+}
 host=$(sed -n 's/^ *HostName //p' "$e2e_config") port=$(sed -n 's/^ *Port //p' "$e2e_config")
 # ConnectTimeout, in seconds: how long we wait, and hear out whom we have waited for. It is also how long this machine may
 # need until the far server, told that nobody waits, has ended, and that is known here.
 patience=30
 late_config() { # FOLDER
   mkdir "$1"
+  rm -f "$dir/err"
   {
     cat "$e2e_config"
     echo "  ConnectTimeout $patience"
@@ -51,13 +61,13 @@ hold_up() { # FOLDER OPTION...
   local at=$1
   shift
   late_config "$at"
-  shell ": >$at/hold
-until [ -e $at/hold.taken ]; do sleep 0.02; done
+  shell "$(begins_held "$at")
 sh -c \"\$SSH_ORIGINAL_COMMAND\"
 exit"
   E2E_NEAR=$e2e_token bounded "$SHIM" "$@" -F "$at/config" far "echo ran >>$dir/ran; cat >$at/got; echo >$at/ended" \
     <"$dir/bytes" >"$dir/out" 2>"$dir/err" &
   shim=$!
+  hold "$at"
   until_true test -e "$dir/ran"
   until_true "$gone" "$at"
   touch "$at/release"
@@ -76,14 +86,14 @@ step "what never ran runs by the real ssh, and is no forced command"
 asked() { # FOLDER
   local at=$1 start=$SECONDS
   late_config "$at"
-  shell ": >$at/hold
-until [ -e $at/hold.taken ]; do sleep 0.02; done
+  shell "$(begins_held "$at")
 (sleep 2.2; eval \"\$SSH_ORIGINAL_COMMAND\")
 status=\$?
 echo \$status >>$at/statuses
 exit \$status"
   E2E_NEAR=$e2e_token bounded "$SHIM" -F "$at/config" far "echo ran >>$dir/ran; cat; exit 4" <"$dir/bytes" >"$dir/out" 2>"$dir/err" &
   shim=$!
+  hold "$at"
   until_true test -s "$at/statuses"
   touch "$at/release"
   took=$((SECONDS - start))
