@@ -51,8 +51,8 @@ struct Options {
   std::string pacing;               // --pacing, even or burst, only with "fixed"; empty: not given
   std::optional<std::uint64_t> rate_bits_per_second;  // set exactly with "fixed"; 1,000 to 10^12
   Coupling coupling = Coupling::kCoupled;
-  std::size_t max_datagram = kMaxDatagram;                // --mtu, bytes of UDP payload, from kMinDatagram on
-  std::uint64_t memory_bytes = std::uint64_t{256} << 20;  // 8 MiB to 1 TiB
+  std::size_t max_datagram = kMaxDatagram;    // --mtu, bytes of UDP payload, from kMinDatagram on
+  std::optional<std::uint64_t> memory_bytes;  // 8 MiB to 1 TiB; unset: default_memory() of each end
   BackendChoice backend = BackendChoice::kAuto;
   std::optional<std::string> log_path;       // --log
   std::optional<std::string> full_log_path;  // --log-full

@@ -10,6 +10,7 @@
 #include "client/forwarding.h"
 #include "client/say.h"
 #include "common/io/descriptor_limit.h"
+#include "common/io/host_memory.h"
 #include "common/io/pump.h"
 #include "common/io/session_config.h"
 #include "common/io/system.h"
@@ -120,8 +121,9 @@ ClientSession::ClientSession(const Options& options, const ForwardPlan& plan, Lo
 }
 
 SessionConfig ClientSession::session_config(const Greeting& greeting) const {
-  const SendingOptions sending{options_.congestion, options_.pacing,       options_.rate_bits_per_second,
-                               options_.coupling,   options_.max_datagram, options_.memory_bytes};
+  const SendingOptions sending{
+      options_.congestion, options_.pacing,       options_.rate_bits_per_second,
+      options_.coupling,   options_.max_datagram, options_.memory_bytes.value_or(default_memory())};
   return make_session_config(Role::kClient, sending, options_.channels,
                              std::min<std::size_t>(options_.channels, greeting.udp_ports.size()));
 }

@@ -9,6 +9,7 @@
 #include "common/core/credit.h"
 #include "common/core/greeting.h"
 #include "common/core/types.h"
+#include "common/io/host_memory.h"
 #include "server/policy.h"
 
 namespace mcdtp {
@@ -23,7 +24,7 @@ struct ServerOptions {
   // Both ends from 1; low <= high.
   PortRange ports;
   // Credit and reorder memory at most, from kMinMemory on.
-  std::uint64_t memory_bytes = std::uint64_t{256} << 20;
+  std::uint64_t memory_bytes = default_memory();
   // A name of a congestion control: not judged here. "fixed" comes with a rate.
   std::string cc = "auto";
   // What find_pacing() knows; "even" and "burst" come with "fixed".

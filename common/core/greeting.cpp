@@ -41,7 +41,7 @@ std::vector<std::string> fixed_options(const ExecRequest& r) {
   };
   add("--channels", std::to_string(r.channels));
   add("--port-range", std::to_string(r.ports.low) + "-" + std::to_string(r.ports.high));
-  add("--memory", std::to_string(r.memory_bytes));
+  if (r.memory_bytes) add("--memory", std::to_string(*r.memory_bytes));
   add("--cc", r.cc);
   if (!r.pacing.empty()) add("--pacing", r.pacing);
   if (r.coupling == Coupling::kNone) add("--coupling", "none");

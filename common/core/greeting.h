@@ -27,7 +27,7 @@ struct ExecRequest {
   int protocol = kProtocolVersion;
   unsigned channels = 4;
   PortRange ports;
-  std::uint64_t memory_bytes = std::uint64_t{256} << 20;
+  std::optional<std::uint64_t> memory_bytes;  // unset: as much as the server takes by itself
   std::string cc = "auto";
   // How `cc` is to space what it sends. Empty: as it does.
   std::string pacing;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/io/host_memory.h"
 #include "tests/sim/world.h"
 
 namespace mcdtp::sim {
@@ -9,14 +10,15 @@ struct Path {
   double mbps = 100;
   double delay_ms = 25;  // one way
   double loss = 0;       // each way
-  double queue = 1;      // in rate x RTT, at least 64 KiB
+  double queue = 1;      // in rate x RTT, but at least `least_queue`
   unsigned channels = 8;
   double police_mbps = 0;
   double loss_burst = 1;  // mean length of a run of losses
   double jitter_ms = 0;
   double wander_ms = 0;  // see LinkSettings
   double wander_pace_ms = 50;
-  std::uint64_t memory = kDefaultMemory;
+  std::uint64_t least_queue = 64 * 1024;      // bytes
+  std::uint64_t memory = kMostDefaultMemory;  // hosts of 16 GiB
 };
 
 LinkSettings link_of(const Path& path);

@@ -153,7 +153,7 @@ TEST_P(ExecLine, CommandReachesServerAsItIs) {
     request.command = command;
     const Ran ran = run_line(request);
     EXPECT_EQ(ran.out, nul_ended({"server", "--protocol", "4", "--channels", "4", "--port-range",
-                                  "60000-61000", "--memory", "268435456", "--cc", "auto", "--", command}))
+                                  "60000-61000", "--cc", "auto", "--", command}))
         << "command: " << command;
     EXPECT_EQ(ran.status, 7);
   }
@@ -301,7 +301,7 @@ class ExecLineInstall : public ExecLine {
     request_.command = "echo plain";
     question_ = "\nMCDTP install " + machine() + "\n";
     served_ = nul_ended({"server", "--protocol", "4", "--channels", "4", "--port-range", "60000-61000",
-                         "--memory", "268435456", "--cc", "auto", "--", "echo plain"});
+                         "--cc", "auto", "--", "echo plain"});
     folder_ = home_ / ".cache/mcdtp/9-test" / machine();
   }
   // What stands in the folder.

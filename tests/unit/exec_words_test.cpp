@@ -32,7 +32,6 @@ TEST(ExecWords, OfAnExecLineAndOfARequestLine) {
     const Words wanted = {"--protocol",   std::to_string(kProtocolVersion),
                           "--channels",   "4",
                           "--port-range", "60000-61000",
-                          "--memory",     "268435456",
                           "--cc",         "auto",
                           "--env",        "A=b c",
                           "--",           *request.command};

@@ -50,7 +50,7 @@ TEST(OwnOptions, DefaultsAndValues) {
   EXPECT_EQ(none.congestion, "auto");
   EXPECT_EQ(none.coupling, Coupling::kCoupled);
   EXPECT_EQ(none.max_datagram, 65507u);
-  EXPECT_EQ(none.memory_bytes, 256u << 20);
+  EXPECT_EQ(none.memory_bytes, std::nullopt);
   EXPECT_EQ(none.backend, BackendChoice::kAuto);
   EXPECT_EQ(none.server_path, std::nullopt);
   const Options all = parse_options(Words{"-c", "9", "host", "-c64", "--port-range=5-5", "--rate", "1.5G",

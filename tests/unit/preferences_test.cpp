@@ -42,7 +42,7 @@ constexpr const char* kFile =
 // What a host comes out with: channels, first port, cc, memory in MiB, log.
 std::string settled(const Options& options) {
   return std::to_string(options.channels) + " " + std::to_string(options.ports.low) + " " +
-         options.congestion + " " + std::to_string(options.memory_bytes >> 20) + " " +
+         options.congestion + " " + std::to_string(options.memory_bytes.value_or(0) >> 20) + " " +
          options.log_path.value_or("-");
 }
 

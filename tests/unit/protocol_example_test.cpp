@@ -193,6 +193,7 @@ Greeting example_greeting() {
 std::map<std::string, std::string> expected_texts() {
   ExecRequest request;
   request.channels = 2;
+  request.memory_bytes = 256 << 20;
   request.environment = {{"LANG", "C.UTF-8"}};
   request.command = "wc -c";
   const std::string greeting = format_greeting(example_greeting());

@@ -31,7 +31,7 @@ TEST(ServerOptions, ByHandAllHaveDefaults) {
   EXPECT_EQ(options.protocol, kProtocolVersion);
   EXPECT_EQ(options.channels, 4U);
   EXPECT_EQ(options.ports, (PortRange{60000, 61000}));
-  EXPECT_EQ(options.memory_bytes, 268435456U);
+  EXPECT_EQ(options.memory_bytes, default_memory());
   EXPECT_EQ(options.cc, "auto");
   EXPECT_EQ(options.coupling, Coupling::kCoupled);
   EXPECT_EQ(options.max_datagram, 65507U);
@@ -168,6 +168,7 @@ TEST(ServerOptions, TheExecLineArrives) {
   std::filesystem::permissions(server, std::filesystem::perms::owner_all);
   ExecRequest request;
   request.channels = 8;
+  request.memory_bytes = 9 << 20;
   request.ports = {50000, 50010};
   request.cc = "fixed";
   request.pacing = "burst";

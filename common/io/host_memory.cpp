@@ -1,0 +1,55 @@
+#include "common/io/host_memory.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+#include "common/io/file_text.h"
+
+namespace mcdtp {
+namespace {
+
+constexpr std::uint64_t kShare = 16;
+constexpr std::uint64_t kUnknown = std::numeric_limits<std::uint64_t>::max();
+
+std::uint64_t host_memory() {
+  const long pages = sysconf(_SC_PHYS_PAGES);
+  const long size = sysconf(_SC_PAGESIZE);
+  return pages > 0 && size > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(size)
+                               : kUnknown;
+}
+
+// "max" is no number.
+std::uint64_t limit_in(const std::string& folder) {
+  const FileText file = read_file_text(folder + "/memory.max");
+  std::uint64_t limit = 0;
+  const auto [end, error] = std::from_chars(file.text.data(), file.text.data() + file.text.size(), limit);
+  return error == std::errc{} ? limit : kUnknown;
+}
+
+}  // namespace
+
+std::uint64_t default_memory_of(std::uint64_t available) {
+  return std::clamp(available / kShare, kLeastDefaultMemory, kMostDefaultMemory);
+}
+
+std::uint64_t default_memory() { return default_memory_of(available_memory()); }
+
+std::uint64_t available_memory() {
+  const auto group = group_memory_limit(read_file_text("/proc/self/cgroup").text, "/sys/fs/cgroup");
+  return std::min(host_memory(), group.value_or(kUnknown));
+}
+
+std::optional<std::uint64_t> group_memory_limit(const std::string& groups, const std::string& root) {
+  const std::string start = "0::/";
+  if (!groups.starts_with(start)) return std::nullopt;
+  std::string group = groups.substr(start.size() - 1, groups.find('\n') - (start.size() - 1));
+  std::uint64_t least = kUnknown;
+  for (; !group.empty(); group.erase(group.rfind('/'))) least = std::min(least, limit_in(root + group));
+  least = std::min(least, limit_in(root));
+  return least != kUnknown ? std::optional(least) : std::nullopt;
+}
+
+}  // namespace mcdtp
