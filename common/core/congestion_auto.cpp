@@ -20,6 +20,7 @@ constexpr double kMostAhead = 4;         // times what the round after the initi
 constexpr int kFirstRounds = 3;          // the probe's, the first train's, and that of the reports on it
 constexpr double kOverflow = 0.25;       // more than any path loses by itself
 constexpr double kManyLost = 20 * 1200;  // bytes: fewer may be chance
+constexpr double kTrainLost = 4 * 1200;  // bytes: what a queue shorter than a train lets fall
 constexpr double kDrainGain = 0.5;
 constexpr int kMaxDrainRounds = 4;
 constexpr double kDownGain = 0.75;
@@ -33,6 +34,7 @@ constexpr int kManyDoubts = 2;
 constexpr int kMaxDoubt = 12;
 constexpr int kFailedProof = 1;
 constexpr int kProof = 3;
+constexpr int kUnqueuedCuts = 3;  // what was seen of a queue is not what loses: that is a policer
 
 constexpr double kAnswer = 0.25;
 constexpr double kTargetAtOne = 15;    // s at 1 byte/s: 13 ms at 10 Mbit/s, 4.2 ms at 100, 1.3 ms at 1,000
@@ -177,8 +179,11 @@ bool CongestionAuto::is_round_over(const ReportSample& sample) const {
 
 void CongestionAuto::note_train(const ReportSample& sample) {
   head_start_.tell_time(sample.now, queue_.rtt_seconds());
-  if (sends_trains()) head_start_.on_report(sample);
-  if (is_overflowing()) head_start_.give_up();
+  if (sends_trains()) {
+    head_start_.on_report(sample);
+    round_.breaks_trains = round_.lost > kTrainLost && round_.loss() > kOverflow;
+  }
+  if (is_overflowing() || round_.breaks_trains) head_start_.give_up();
 }
 
 // In start-up each sample counts at once; later the round does.
@@ -278,7 +283,10 @@ void CongestionAuto::learn_rate(const ReportSample& sample) {
   const double weight = weight_of_round();
   const double smooth = rate_ + weight * (rate_of_round(sample) - rate_);
   const bool is_known = (is_queued() || steps_.is_near_ceiling(rate_)) && !round_.is_held_back();
-  if (is_queued()) steps_.end_rest();
+  if (is_queued()) {
+    steps_.end_rest();
+    unqueued_cuts_ = 0;
+  }
   if (!steps_.rests()) rate_ = is_known ? smooth : std::max(rate_, smooth);
   steps_.on_round(weight);
   if (phase_ != Phase::kLevel || !loss_.is_congested(queue_.is_full() || !sees_queues() || is_in_doubt()))
@@ -290,6 +298,8 @@ void CongestionAuto::learn_rate(const ReportSample& sample) {
 }
 
 void CongestionAuto::give_way(const ReportSample& sample) {
+  unqueued_cuts_ = !is_queued() && loss_.is_ours() ? unqueued_cuts_ + 1 : 0;
+  if (unqueued_cuts_ >= kUnqueuedCuts) queue_.forget_longest();
   if (!sees_queues() && round_.is_quiet())
     return;  // it says nothing of the rate, nor of what was sent before
   if (sees_queues() || round_.partly_limited || round_.lost > round_.covered) {
@@ -310,7 +320,7 @@ void CongestionAuto::fall_to_what_came(const ReportSample& sample) {
   if (rate_ < kDownGain * before) loss_.forget_any_quiet();
   lossy_rounds_ = 0;
   if (loss_.is_ours()) {
-    steps_.found_ceiling(rate_);
+    steps_.found_ceiling(rate_, round_seconds());
   } else {
     steps_.forget_ceiling();
   }
@@ -347,6 +357,7 @@ bool CongestionAuto::is_overflowing() const { return round_.lost > kManyLost && 
 
 void CongestionAuto::judge_startup(Time now) {
   if (is_overflowing()) {
+    if (round_.breaks_trains) return;
     doubt_ = kManyDoubts + 1;
     return enter(now, Phase::kDrain);
   }

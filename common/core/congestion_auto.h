@@ -71,6 +71,7 @@ class CongestionAuto : public CongestionController {
     double sent = 0;              // bytes between its marks, known at its end
     double quiet = 0;             // bytes of `covered`: sent while quiet()
     double quiet_lost = 0;        // bytes, likewise
+    bool breaks_trains = false;   // a queue shorter than a train lost much of it
     bool limited = true;          // by the application, all of it
     bool partly_limited = false;  // ... some of it
     // By the application or by ourselves: the path could have done more.
@@ -140,6 +141,7 @@ class CongestionAuto : public CongestionController {
   RateSteps steps_;
   Boost boost_;
   bool went_down_ = false;  // kDown: sent quietly, and not into a long queue that the start-up left
+  int unqueued_cuts_ = 0;   // in a row, for loss of our own where no queue stood
   int lossy_rounds_ = 0;    // in a row, for the breaker
 
   LargestOfLate<double> peak_rate_{QueueDelay::kLife, 0};  // bytes/s

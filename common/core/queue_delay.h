@@ -49,6 +49,8 @@ class QueueDelay {
   // The longest RTT of this round was a queue, however short it was there.
   void keep_longest() { longest_rtt_.note(round_max_); }
 
+  void forget_longest() { longest_rtt_ = {kLife, Duration{}}; }
+
   bool knows_rtt() const { return min_rtt() != kNone; }
   // kNone: none was seen.
   Duration min_rtt() const { return min_rtt_.get(); }

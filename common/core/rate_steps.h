@@ -10,6 +10,7 @@ namespace mcdtp {
 class RateSteps {
  public:
   static constexpr int kRestRounds = 8;
+  static constexpr double kLongestRest = 3;  // s, where that is more
 
   // The pace of the next round. `rate`: what the last one showed; `is_clean`: hardly anything is lost of late.
   double next_pace(double rate, bool is_clean) {
@@ -34,7 +35,14 @@ class RateSteps {
   void set_rate_is_low(bool is_low) { rate_is_low_ = is_low; }
   bool is_large() const { return stake_ > kFirst; }
 
-  void found_ceiling(double rate) {
+  // `round`: in seconds.
+  void found_ceiling(double rate, double round) {
+    if (!is_near_ceiling(rate)) {
+      rest_rounds_ = kRestRounds;
+    } else if (!rests()) {
+      rest_rounds_ =
+          std::min(2 * rest_rounds_, std::max(kRestRounds, static_cast<int>(kLongestRest / round)));
+    }
     ceiling_ = rate;
     rest();
   }
@@ -65,7 +73,7 @@ class RateSteps {
   }
   void rest() {
     stake_ = 0;
-    rest_ = kRestRounds;
+    rest_ = rest_rounds_;
   }
 
   double stake_ = 0;  // the pace is above the rate by so much, as a share
@@ -73,8 +81,9 @@ class RateSteps {
   int rounds_ = 0;    // of this step
   double known_ = 0;  // how much of the step the rate shows, as a share
   bool rate_is_low_ = false;
-  double ceiling_ = 0;  // what came through when loss was the brake; 0: none is known
-  int rest_ = 0;        // rounds left
+  double ceiling_ = 0;             // what came through when loss was the brake; 0: none is known
+  int rest_ = 0;                   // rounds left,
+  int rest_rounds_ = kRestRounds;  // of so many
 };
 
 }  // namespace mcdtp

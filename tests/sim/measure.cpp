@@ -32,7 +32,7 @@ LinkSettings link_of(const Path& path) {
   link.loss_burst = path.loss_burst;
   link.police_bps = path.police_mbps * 1e6;
   const double product = link.rate_bps / 8 * 2 * to_seconds(link.delay);
-  link.queue_bytes = std::max<std::uint64_t>(64 * 1024, static_cast<std::uint64_t>(path.queue * product));
+  link.queue_bytes = std::max(path.least_queue, static_cast<std::uint64_t>(path.queue * product));
   return link;
 }
 

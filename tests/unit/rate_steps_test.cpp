@@ -8,6 +8,7 @@ namespace mcdtp {
 namespace {
 
 constexpr double kRate = 1e6;
+constexpr double kRound = 0.1;  // s
 
 // The paces of `rounds` rounds, as multiples of kRate, on a path that takes `most`.
 std::vector<double> paces(RateSteps& steps, int rounds, double most, bool is_clean = false) {
@@ -20,6 +21,13 @@ std::vector<double> paces(RateSteps& steps, int rounds, double most, bool is_cle
     steps.on_round(1);
   }
   return all;
+}
+
+// Rounds until it tries more again.
+int rest_of(RateSteps& steps) {
+  int rounds = 0;
+  for (; steps.rests(); ++rounds) steps.next_pace(kRate, false);
+  return rounds;
 }
 
 void expect_near(const std::vector<double>& seen, const std::vector<double>& expected) {
@@ -49,7 +57,7 @@ TEST(RateSteps, TheFirstIsLargeWhereTheRateIsLow) {
 
 TEST(RateSteps, NearTheCeilingThePaceRestsAndStepsAreSmall) {
   RateSteps steps;
-  steps.found_ceiling(kRate);
+  steps.found_ceiling(kRate, kRound);
   EXPECT_TRUE(steps.rests());
   const std::vector<double> rest(RateSteps::kRestRounds, 1);
   expect_near(paces(steps, RateSteps::kRestRounds, kRate), rest);
@@ -61,16 +69,39 @@ TEST(RateSteps, NearTheCeilingThePaceRestsAndStepsAreSmall) {
   expect_near(paces(steps, 3, 1e9), {1.04, 1.04 * 1.04, 1.04 * 1.04 * 1.04});
 }
 
+// Each step that finds it again costs what it sends too much.
+TEST(RateSteps, ACeilingThatIsFoundAgainIsLeftAloneForLonger) {
+  RateSteps steps;
+  steps.found_ceiling(kRate, kRound);
+  for (const int wanted : {8, 16, 30, 30}) {
+    EXPECT_EQ(rest_of(steps), wanted);
+    paces(steps, 2, kRate);
+    steps.found_ceiling(0.95 * kRate, kRound);
+    steps.found_ceiling(0.9 * kRate, kRound);  // by the same step
+  }
+  steps.end_rest();
+  steps.found_ceiling(2 * kRate, kRound);
+  EXPECT_EQ(rest_of(steps), RateSteps::kRestRounds);
+}
+
+TEST(RateSteps, LongRoundsMakeNoLongerRests) {
+  RateSteps steps;
+  for (int i = 0; i < 4; ++i) {
+    steps.found_ceiling(kRate, 1);
+    EXPECT_EQ(rest_of(steps), RateSteps::kRestRounds);
+  }
+}
+
 TEST(RateSteps, WithoutLossItIsTheCeilingNoLonger) {
   RateSteps steps;
-  steps.found_ceiling(kRate);
+  steps.found_ceiling(kRate, kRound);
   paces(steps, RateSteps::kRestRounds + 5, kRate, true);
   EXPECT_FALSE(steps.is_near_ceiling(kRate));
 }
 
 TEST(RateSteps, FarFromTheCeilingNothingHoldsThemBack) {
   RateSteps steps;
-  steps.found_ceiling(2 * kRate);
+  steps.found_ceiling(2 * kRate, kRound);
   steps.end_rest();
   expect_near(paces(steps, 2, 1e9), {1.04, 1.04 * 1.12});
 }
