@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -39,7 +40,11 @@ class Dispersion {
     double rest = 0;   // and the later ones
     Time first_at{};
     Duration took{};  // the arrival of the rest
-    bool says_much() const { return rest >= kLeastBytes && took >= kLeastTime; }
+    bool says_much() const { return rest >= kLeastBytes; }
+    // Infinite: too fast to be told. Were such trains left out, those held up on the way would be all that counts.
+    double rate() const {
+      return took >= kLeastTime ? rest / to_seconds(took) : std::numeric_limits<double>::infinity();
+    }
   };
   Train& newest() { return trains_[newest_]; }
   // In the place of the last one, if that said little: lone packets are no trains.
@@ -51,12 +56,13 @@ class Dispersion {
   double agreed_rate() const {
     std::vector<double> rates;
     for (const Train& train : trains_) {
-      if (train.says_much()) rates.push_back(train.rest / to_seconds(train.took));
+      if (train.says_much()) rates.push_back(train.rate());
     }
     if (rates.size() < kLeastTrains) return 0;
     std::sort(rates.begin(), rates.end());
     const std::size_t middle = rates.size() / 2;
-    return rates[middle + 1] <= kAlike * rates[middle - 1] ? rates[middle] : 0;
+    const bool agree = std::isfinite(rates[middle]) && rates[middle + 1] <= kAlike * rates[middle - 1];
+    return agree ? rates[middle] : 0;
   }
 
   static constexpr std::size_t kLeastTrains = 3;

@@ -54,6 +54,17 @@ TEST(Dispersion, TooFastToTell) {
   Path path;
   for (int i = 0; i < 100; ++i) path.train(125e6);
   EXPECT_EQ(path.dispersion.rate(), 0);
+  EXPECT_TRUE(path.dispersion.is_done());
+}
+
+// Of a fast link's trains, those held up on their way last long enough to be told: they are not all there is.
+TEST(Dispersion, SlowTrainsAmongFastOnesDoNotSpeakForThem) {
+  Path path;
+  for (int i = 0; i < 4; ++i) {
+    path.train(125e6);
+    path.train(40e6);
+    EXPECT_EQ(path.dispersion.rate(), 0);
+  }
 }
 
 TEST(Dispersion, OneOfFiveMayBeFarOff) {
