@@ -34,7 +34,7 @@ constexpr int kManyDoubts = 2;
 constexpr int kMaxDoubt = 12;
 constexpr int kFailedProof = 1;
 constexpr int kProof = 3;
-constexpr int kUnqueuedCuts = 3;  // what was seen of a queue is not what loses: that is a policer
+constexpr int kUnqueuedCuts = 5;  // what was seen of a queue is not what loses: that is a policer
 
 constexpr double kAnswer = 0.25;
 constexpr double kTargetAtOne = 15;    // s at 1 byte/s: 13 ms at 10 Mbit/s, 4.2 ms at 100, 1.3 ms at 1,000
@@ -77,7 +77,9 @@ double CongestionAuto::wanted_rate() const {
 }
 
 double CongestionAuto::startup_rate() const {
-  const double grown = std::min(kStartupGain * rate_, head_start_.bound(rate_));
+  // What the path loses does not come through, however much there is room for.
+  const double kept = 1 - std::min(loss_.recent(), PathLoss::kMaxOwn);
+  const double grown = std::min(kStartupGain * rate_, head_start_.bound(rate_ / kept));
   const bool begins = full_rounds_ < kTrainRounds && head_start() == 0;
   return std::max({grown, head_start(), begins ? initial_rate() : 0.0});
 }
@@ -181,7 +183,8 @@ void CongestionAuto::note_train(const ReportSample& sample) {
   head_start_.tell_time(sample.now, queue_.rtt_seconds());
   if (sends_trains()) {
     head_start_.on_report(sample);
-    round_.breaks_trains = round_.lost > kTrainLost && round_.loss() > kOverflow;
+    const bool is_train = static_cast<double>(sample.train) > kTrainLost;
+    round_.breaks_trains = is_train && round_.lost > kTrainLost && round_.loss() > kOverflow;
   }
   if (is_overflowing() || round_.breaks_trains) head_start_.give_up();
 }
