@@ -34,7 +34,7 @@ constexpr int kManyDoubts = 2;
 constexpr int kMaxDoubt = 12;
 constexpr int kFailedProof = 1;
 constexpr int kProof = 3;
-constexpr int kUnqueuedCuts = 5;  // what was seen of a queue is not what loses: that is a policer
+constexpr int kUnqueuedCuts = 3;  // what was seen of a queue is not what loses: that is a policer
 
 constexpr double kAnswer = 0.25;
 constexpr double kTargetAtOne = 15;    // s at 1 byte/s: 13 ms at 10 Mbit/s, 4.2 ms at 100, 1.3 ms at 1,000
@@ -79,7 +79,7 @@ double CongestionAuto::wanted_rate() const {
 double CongestionAuto::startup_rate() const {
   // What the path loses does not come through, however much there is room for.
   const double kept = 1 - std::min(loss_.recent(), PathLoss::kMaxOwn);
-  const double grown = std::min(kStartupGain * rate_, head_start_.bound(rate_ / kept));
+  const double grown = std::min(kStartupGain * rate_, head_start_.bound(rate_, kept));
   const bool begins = full_rounds_ < kTrainRounds && head_start() == 0;
   return std::max({grown, head_start(), begins ? initial_rate() : 0.0});
 }
@@ -245,6 +245,7 @@ void CongestionAuto::measure_path() {
   if (queue_.found_shorter()) loss_.forget_own();
   if (round_.quiet == 0) return;
   if (went_down_) loss_.on_any_quiet(round_.quiet, round_.quiet_lost);
+  if (round_.is_quiet()) quiet_was_kept_ = round_.quiet_lost < PathLoss::kMargin * round_.quiet;
   if (queue_.found_shorter() || !queue_.is_short() || !sees_queues()) {
     // Half of a round that was not quiet shows the queue of the other half.
     const bool is_proof = !round_.limited && round_.is_quiet();
@@ -301,8 +302,7 @@ void CongestionAuto::learn_rate(const ReportSample& sample) {
 }
 
 void CongestionAuto::give_way(const ReportSample& sample) {
-  unqueued_cuts_ = !is_queued() && loss_.is_ours() ? unqueued_cuts_ + 1 : 0;
-  if (unqueued_cuts_ >= kUnqueuedCuts) queue_.forget_longest();
+  note_cut();
   if (!sees_queues() && round_.is_quiet())
     return;  // it says nothing of the rate, nor of what was sent before
   if (sees_queues() || round_.partly_limited || round_.lost > round_.covered) {
@@ -311,6 +311,14 @@ void CongestionAuto::give_way(const ReportSample& sample) {
     fall_to_what_came(sample);
   }
   loss_.on_cut();
+}
+
+// What is lost of what is sent quietly tells a policer from a path that has begun to lose: it has to be looked at meanwhile.
+void CongestionAuto::note_cut() {
+  const bool may_be_policed = !is_queued() && loss_.is_ours();
+  unqueued_cuts_ = may_be_policed ? unqueued_cuts_ + 1 : 0;
+  if (unqueued_cuts_ == 1) quiet_was_kept_ = false;
+  if (unqueued_cuts_ >= kUnqueuedCuts && quiet_was_kept_) queue_.forget_longest();
 }
 
 // A policer drops what is too much and shows nothing else: its rate is what comes through. Where less is lost of what is
@@ -323,7 +331,7 @@ void CongestionAuto::fall_to_what_came(const ReportSample& sample) {
   if (rate_ < kDownGain * before) loss_.forget_any_quiet();
   lossy_rounds_ = 0;
   if (loss_.is_ours()) {
-    steps_.found_ceiling(rate_, round_seconds());
+    steps_.found_ceiling(rate_, to_seconds(sample.now - round_began_));
   } else {
     steps_.forget_ceiling();
   }
@@ -417,6 +425,7 @@ void CongestionAuto::judge_contest() {
 
 void CongestionAuto::contest() {
   crowded_rounds_ = 0;
+  unqueued_cuts_ = 0;
   steps_.set_rate_is_low(false);
   tcp_.emplace();
   tcp_->start_at(static_cast<std::uint64_t>(rate_ * (round_seconds() + queue_.round())));
@@ -443,6 +452,7 @@ void CongestionAuto::trip_breaker() {
 void CongestionAuto::on_silence(Time) {
   head_start_.give_up();
   tcp_.reset();
+  unqueued_cuts_ = 0;
   steps_.stop();
   steps_.set_rate_is_low(false);
   rate_ /= 2;

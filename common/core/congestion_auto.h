@@ -94,6 +94,7 @@ class CongestionAuto : public CongestionController {
   void learn_rate(const ReportSample& sample);
   double weight_of_round() const;
   void give_way(const ReportSample& sample);
+  void note_cut();
   void fall_to_what_came(const ReportSample& sample);
   void choose_phase(Time now);
   void judge_startup(Time now);
@@ -140,9 +141,10 @@ class CongestionAuto : public CongestionController {
   int flat_rounds_ = 0;
   RateSteps steps_;
   Boost boost_;
-  bool went_down_ = false;  // kDown: sent quietly, and not into a long queue that the start-up left
-  int unqueued_cuts_ = 0;   // in a row, for loss of our own where no queue stood
-  int lossy_rounds_ = 0;    // in a row, for the breaker
+  bool went_down_ = false;       // kDown: sent quietly, and not into a long queue that the start-up left
+  bool quiet_was_kept_ = false;  // hardly anything was lost of the last round that was sent quietly
+  int unqueued_cuts_ = 0;        // in a row, for loss of our own where no queue stood
+  int lossy_rounds_ = 0;         // in a row, for the breaker
 
   LargestOfLate<double> peak_rate_{QueueDelay::kLife, 0};  // bytes/s
   int crowded_rounds_ = 0;                                 // in a row, with a queue far over its target

@@ -35,9 +35,9 @@ class HeadStart {
 
   // What the pace may be at once, but `most`; 0: nothing is known.
   double rate(double most) const { return std::min(kShare * trains_.rate(), most); }
-  // The pace that is not to be exceeded while so much comes through.
-  double bound(double rate) const {
-    return is_believed(rate) ? std::max(trains_.rate(), kCareful * rate)
+  // The pace that is not to be exceeded while so much comes through, `kept` of what is sent.
+  double bound(double rate, double kept) const {
+    return is_believed(rate) ? std::max(trains_.rate(), kCareful * rate / kept)
                              : std::numeric_limits<double>::infinity();
   }
   // So much is nearly all that the trains have promised, and not more.

@@ -21,7 +21,7 @@ class RateSteps {
     const bool pays = stake_ > 0 && known_ > kHalfKnown && rate >= base_ * (1 + kPays * known_ * stake_);
     const bool is_over = pays || stake_ == 0 || ++rounds_ >= kRounds;
     if (is_over && !pays && stake_ > 0 && is_near_ceiling(rate)) {
-      if (is_clean) ceiling_ = 0;
+      if (is_clean) ceiling_ = 0, rest_rounds_ = kRestRounds;
       rest();
       return rate;
     }
@@ -40,8 +40,8 @@ class RateSteps {
     if (!is_near_ceiling(rate)) {
       rest_rounds_ = kRestRounds;
     } else if (!rests()) {
-      rest_rounds_ =
-          std::min(2 * rest_rounds_, std::max(kRestRounds, static_cast<int>(kLongestRest / round)));
+      rest_rounds_ = std::min(2 * rest_rounds_,
+                              std::max(kRestRounds, static_cast<int>(kLongestRest / std::max(round, 1e-3))));
     }
     ceiling_ = rate;
     rest();

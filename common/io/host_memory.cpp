@@ -43,9 +43,12 @@ std::uint64_t available_memory() {
 }
 
 std::optional<std::uint64_t> group_memory_limit(const std::string& groups, const std::string& root) {
-  const std::string start = "0::/";
-  if (!groups.starts_with(start)) return std::nullopt;
-  std::string group = groups.substr(start.size() - 1, groups.find('\n') - (start.size() - 1));
+  const std::string start = "\n0::/";
+  const std::string lines = "\n" + groups;  // version 1's groups have lines of their own
+  const std::size_t at = lines.find(start);
+  if (at == std::string::npos) return std::nullopt;
+  const std::size_t from = at + start.size() - 1;
+  std::string group = lines.substr(from, lines.find('\n', from) - from);
   std::uint64_t least = kUnknown;
   for (; !group.empty(); group.erase(group.rfind('/'))) least = std::min(least, limit_in(root + group));
   least = std::min(least, limit_in(root));

@@ -280,6 +280,17 @@ TEST(AutoFollowsTheLink, PolicerThatChanges) {
             0.8);
 }
 
+// A clean path that begins to lose is no policer, though what was sent quietly came through until then.
+TEST(AutoFollowsTheLink, LossThatBegins) {
+  for (const double mbps : {100.0, 20.0}) {
+    const Path path{mbps, 10};
+    World world(world_of(path));
+    world.client.send(kStdio, std::uint64_t{1} << 40);
+    world.at(seconds(5), [&] { world.up(0).settings.loss = 0.08; });
+    EXPECT_GE(later_share(world, 0.92 * limit_of(path), seconds(10), seconds(25)), 0.85) << mbps;
+  }
+}
+
 // After silence the rate is still known: nothing starts over.
 TEST(AutoFollowsTheLink, GoesOnAfterSilence) {
   const Path path{100, 25};

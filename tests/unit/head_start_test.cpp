@@ -30,7 +30,7 @@ TEST(HeadStart, KnowsNothingAtFirst) {
   HeadStart head_start;
   EXPECT_TRUE(head_start.wants_trains());
   EXPECT_EQ(head_start.rate(kAny), 0);
-  EXPECT_TRUE(std::isinf(head_start.bound(0)) && std::isinf(head_start.bound(kAny)));
+  EXPECT_TRUE(std::isinf(head_start.bound(0, 1)) && std::isinf(head_start.bound(kAny, 1)));
   EXPECT_FALSE(head_start.is_reached_by(kAny));
 }
 
@@ -40,8 +40,9 @@ TEST(HeadStart, GoesToMoreThanHalfAndThenToAll) {
   EXPECT_FALSE(head_start.wants_trains());
   EXPECT_NEAR(head_start.rate(kAny), 0.6 * kRate, kRate / 100);
   EXPECT_EQ(head_start.rate(kRate / 5), kRate / 5);
-  EXPECT_NEAR(head_start.bound(kRate / 2), kRate, kRate / 100);
-  EXPECT_NEAR(head_start.bound(kRate), 1.12 * kRate, kRate / 100);
+  EXPECT_NEAR(head_start.bound(kRate / 2, 1), kRate, kRate / 100);
+  EXPECT_NEAR(head_start.bound(kRate, 1), 1.12 * kRate, kRate / 100);
+  EXPECT_NEAR(head_start.bound(kRate, 0.9), 1.12 * kRate / 0.9, kRate / 100);
   EXPECT_FALSE(head_start.is_reached_by(0.7 * kRate));
   EXPECT_TRUE(head_start.is_reached_by(0.9 * kRate));
 }
@@ -49,7 +50,7 @@ TEST(HeadStart, GoesToMoreThanHalfAndThenToAll) {
 TEST(HeadStart, BindsNobodyWhoGetsMoreThanTheTrainsSaid) {
   HeadStart head_start;
   show_trains(head_start, 3);
-  EXPECT_TRUE(std::isinf(head_start.bound(1.2 * kRate)));
+  EXPECT_TRUE(std::isinf(head_start.bound(1.2 * kRate, 1)));
   EXPECT_FALSE(head_start.is_reached_by(1.2 * kRate));
 }
 
@@ -60,7 +61,7 @@ TEST(HeadStart, GivenUpIsForGood) {
   show_trains(head_start, 8);
   EXPECT_FALSE(head_start.wants_trains());
   EXPECT_EQ(head_start.rate(kAny), 0);
-  EXPECT_TRUE(std::isinf(head_start.bound(kRate)));
+  EXPECT_TRUE(std::isinf(head_start.bound(kRate, 1)));
 }
 
 // Reports without an RTT say nothing of when the packet arrived.
