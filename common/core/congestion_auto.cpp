@@ -143,6 +143,9 @@ bool CongestionAuto::is_queued() const { return queue_.is_above_half(fair_queue(
 
 bool CongestionAuto::sees_queues() const { return queue_.was_seen(fair_queue(rate_)); }
 
+// A queue would show what is too much, and not loss alone.
+bool CongestionAuto::queues_tell() const { return sees_queues() && unqueued_cuts_ == 0; }
+
 // Rounds sent quietly have not found the queue short: others may keep it full, and may have all the while.
 bool CongestionAuto::is_in_doubt() const { return doubt_ > kManyDoubts; }
 
@@ -315,6 +318,7 @@ void CongestionAuto::give_way(const ReportSample& sample) {
 
 // What is lost of what is sent quietly tells a policer from a path that has begun to lose: it has to be looked at meanwhile.
 void CongestionAuto::note_cut() {
+  steps_.forget_missed();
   const bool may_be_policed = !is_queued() && loss_.is_ours();
   unqueued_cuts_ = may_be_policed ? unqueued_cuts_ + 1 : 0;
   if (unqueued_cuts_ == 1) quiet_was_kept_ = false;
@@ -354,6 +358,7 @@ void CongestionAuto::choose_phase(Time now) {
 // comes sooner where it costs nothing, for it only shortens the queue, or less than taking the path's loss for congestion;
 // and where no queue is seen, or the path may lose more than it did, nothing else tells our own loss from that.
 bool CongestionAuto::is_time_for_down(Time now) const {
+  if (steps_.is_large() && queues_tell()) return false;
   const bool is_vague = !tcp_ && loss_.own_is_vague();
   const bool is_free = is_vague && is_queued() && queue_.round() > (1 - kDownGain) * queue_.rtt_seconds();
   const bool loses_more = loss_.is_beyond_own(loss_.recent());
@@ -387,11 +392,11 @@ void CongestionAuto::set_pace(Time now) {
   const double target = fair_queue(rate_), queue = queue_.standing(target);
   if (is_queued()) {
     const double time = std::max(queue_.rtt_seconds() + queue, to_seconds(now - round_began_));
-    steps_.stop();
-    steps_.set_rate_is_low(false);
+    steps_.see_queue();
     pace_ = rate_ * (1 + kAnswer * std::max(-1.0, (target - queue) / time));
   } else {
-    pace_ = steps_.next_pace(rate_, loss_.recent() < loss_.own() + PathLoss::kMargin / 4);
+    const bool is_clean = loss_.recent() < loss_.own() + PathLoss::kMargin / 4;
+    pace_ = steps_.next_pace(rate_, {is_clean, queues_tell() && !loss_.is_congested(true)});
   }
   // What little waits where a queue was never seen are our own trains.
   if (!sees_queues()) return;

@@ -117,6 +117,7 @@ class CongestionAuto : public CongestionController {
   bool is_first_train() const;
   bool is_overflowing() const;
   bool sees_queues() const;
+  bool queues_tell() const;
   bool is_time_for_down(Time now) const;
 
   Phase phase_ = Phase::kStartup;

@@ -12,18 +12,22 @@ class RateSteps {
   static constexpr int kRestRounds = 8;
   static constexpr double kLongestRest = 3;  // s, where that is more
 
-  // The pace of the next round. `rate`: what the last one showed; `is_clean`: hardly anything is lost of late.
-  double next_pace(double rate, bool is_clean) {
+  // What was seen of late.
+  struct Signs {
+    bool is_clean = false;  // hardly anything was lost
+    bool is_free = false;   // no more than the path loses by itself, and a queue would show what is too much
+  };
+  // The pace of the next round. `rate`: what the last one showed.
+  double next_pace(double rate, Signs signs) {
     if (rest_ > 0) {
       --rest_;
       return rate;
     }
-    const bool pays = stake_ > 0 && known_ > kHalfKnown && rate >= base_ * (1 + kPays * known_ * stake_);
+    const bool pays = has_paid(rate, signs.is_free);
     const bool is_over = pays || stake_ == 0 || ++rounds_ >= kRounds;
-    if (is_over && !pays && stake_ > 0 && is_near_ceiling(rate)) {
-      if (is_clean) ceiling_ = 0, rest_rounds_ = kRestRounds;
-      rest();
-      return rate;
+    if (is_over && !pays && stake_ > 0) {
+      missed_ = signs.is_free && !is_near_ceiling(rate);
+      if (is_near_ceiling(rate)) return stay(rate, signs.is_clean);
     }
     if (is_over) begin(rate, pays);
     return base_ * (1 + stake_);
@@ -31,6 +35,14 @@ class RateSteps {
   // A round is over, `weight` of which, 0 to 1, shows in the rate: rounds of few packets say less.
   void on_round(double weight) { known_ += (1 - known_) * weight; }
   void stop() { stake_ = 0; }
+  // A queue shows: what the path can do is known now.
+  void see_queue() {
+    stop();
+    forget_missed();
+    rate_is_low_ = false;
+  }
+  // Loss says that the last one cost something.
+  void forget_missed() { missed_ = false; }
   // The rate may well be a half of what the path can do: the first step is a large one. Or it is not.
   void set_rate_is_low(bool is_low) { rate_is_low_ = is_low; }
   bool is_large() const { return stake_ > kFirst; }
@@ -63,6 +75,18 @@ class RateSteps {
   static constexpr double kFarBelow = 0.8;   // of the ceiling
   static constexpr double kFarAbove = 1.25;  // likewise
 
+  // The rate has grown with the step. After one that did not show and cost nothing, a small one is taken to have paid that
+  // costs nothing: the rate is known no better than that, as on a path whose delay wanders.
+  bool has_paid(double rate, bool is_free) const {
+    if (stake_ == 0 || known_ <= kHalfKnown) return false;
+    const bool is_too_small = missed_ && is_free && stake_ < kLarge && !is_near_ceiling(rate);
+    return is_too_small || rate >= base_ * (1 + kPays * known_ * stake_);
+  }
+  double stay(double rate, bool is_clean) {
+    if (is_clean) ceiling_ = 0, rest_rounds_ = kRestRounds;
+    rest();
+    return rate;
+  }
   void begin(double rate, bool after_one_that_paid) {
     const double first = rate_is_low_ ? kLarge : kFirst;
     stake_ = after_one_that_paid && !is_near_ceiling(rate) ? std::min(1.0, stake_ * kGrowth) : first;
@@ -76,10 +100,11 @@ class RateSteps {
     rest_ = rest_rounds_;
   }
 
-  double stake_ = 0;  // the pace is above the rate by so much, as a share
-  double base_ = 0;   // the rate as the step began
-  int rounds_ = 0;    // of this step
-  double known_ = 0;  // how much of the step the rate shows, as a share
+  double stake_ = 0;     // the pace is above the rate by so much, as a share
+  double base_ = 0;      // the rate as the step began
+  int rounds_ = 0;       // of this step
+  double known_ = 0;     // how much of the step the rate shows, as a share
+  bool missed_ = false;  // the last one that did not pay cost nothing
   bool rate_is_low_ = false;
   double ceiling_ = 0;             // what came through when loss was the brake; 0: none is known
   int rest_ = 0;                   // rounds left,

@@ -249,6 +249,21 @@ void step(double from_mbps, double factor, Duration patience) {
 TEST(AutoFollowsTheLink, TenfoldRate) { step(5, 10, seconds(2)); }
 TEST(AutoFollowsTheLink, TenthOfTheRate) { step(50, 0.1, seconds(4)); }
 
+// Where the delay wanders, small steps do not show in the rate.
+TEST(AutoFollowsTheLink, FiftyfoldRateOfARestlessPath) {
+  for (const auto& [loss, wander_ms, pace_ms] :
+       {std::tuple{0.0, 30.0, 200.0}, std::tuple{0.01, 20.0, 50.0}}) {
+    Path path{100, 25, loss};
+    path.wander_ms = wander_ms;
+    path.wander_pace_ms = pace_ms;
+    World world(world_of(path));
+    world.up(0).settings.rate_bps /= 50;
+    world.client.send(kStdio, std::uint64_t{1} << 40);
+    world.at(seconds(5), [&] { world.up(0).settings.rate_bps *= 50; });
+    EXPECT_GE(later_share(world, limit_of(path), seconds(9), seconds(12)), 0.8) << wander_ms << " ms";
+  }
+}
+
 // Of a policer's new rate after 30 s of another, or of another loss: what comes `patience` later, for 20 s.
 double share_of_policer(double police_mbps, const std::function<void(LinkSettings&)>& change,
                         Duration patience) {

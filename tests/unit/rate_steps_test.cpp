@@ -11,11 +11,11 @@ constexpr double kRate = 1e6;
 constexpr double kRound = 0.1;  // s
 
 // The paces of `rounds` rounds, as multiples of kRate, on a path that takes `most`.
-std::vector<double> paces(RateSteps& steps, int rounds, double most, bool is_clean = false) {
+std::vector<double> paces(RateSteps& steps, int rounds, double most, RateSteps::Signs signs = {}) {
   std::vector<double> all;
   double rate = kRate;
   for (int round = 0; round < rounds; ++round) {
-    const double pace = steps.next_pace(rate, is_clean);
+    const double pace = steps.next_pace(rate, signs);
     all.push_back(pace / kRate);
     rate = std::max(rate, std::min(pace, most));
     steps.on_round(1);
@@ -26,7 +26,7 @@ std::vector<double> paces(RateSteps& steps, int rounds, double most, bool is_cle
 // Rounds until it tries more again.
 int rest_of(RateSteps& steps) {
   int rounds = 0;
-  for (; steps.rests(); ++rounds) steps.next_pace(kRate, false);
+  for (; steps.rests(); ++rounds) steps.next_pace(kRate, {});
   return rounds;
 }
 
@@ -47,6 +47,22 @@ TEST(RateSteps, OneThatDoesNotPayIsFollowedByASmallOne) {
   expect_near(paces(steps, 8, 1.04 * kRate), {1.04, 1.04 * 1.12, 1.04 * 1.12, 1.04 * 1.12, 1.04 * 1.12,
                                               1.04 * 1.04, 1.04 * 1.04, 1.04 * 1.04});
   EXPECT_FALSE(steps.is_large());
+}
+
+// The rate is known no better than that: where the delay wanders, say.
+TEST(RateSteps, AfterOneThatNeitherShowedNorCostAnythingSmallOnesAreTakenToPay) {
+  RateSteps steps;
+  expect_near(paces(steps, 11, kRate, {.is_clean = true, .is_free = true}),
+              {1.04, 1.04, 1.04, 1.04, 1.04, 1.12, 1.36, 1.36, 1.36, 1.36, 1.04});
+}
+
+TEST(RateSteps, LossOrAQueueTellThatOneWasTooMuch) {
+  for (const bool by_queue : {false, true}) {
+    RateSteps steps;
+    paces(steps, 5, kRate, {.is_clean = true, .is_free = true});
+    by_queue ? steps.see_queue() : steps.forget_missed();
+    EXPECT_NEAR(paces(steps, 2, kRate, {.is_clean = true, .is_free = true}).back(), 1.04, 1e-6) << by_queue;
+  }
 }
 
 TEST(RateSteps, TheFirstIsLargeWhereTheRateIsLow) {
@@ -95,7 +111,7 @@ TEST(RateSteps, LongRoundsMakeNoLongerRests) {
 TEST(RateSteps, WithoutLossItIsTheCeilingNoLonger) {
   RateSteps steps;
   steps.found_ceiling(kRate, kRound);
-  paces(steps, RateSteps::kRestRounds + 5, kRate, true);
+  paces(steps, RateSteps::kRestRounds + 5, kRate, {.is_clean = true});
   EXPECT_FALSE(steps.is_near_ceiling(kRate));
 }
 
