@@ -162,6 +162,7 @@ void CongestionAuto::on_report(const ReportSample& sample) {
   const bool grows = fills || (phase_ == Phase::kLevel && steps_.is_large());
   if (grows && sample.rtt && queue_.has_grown_for(sample.now, report_interval_ / 2)) {
     queue_.keep_longest();
+    steps_.see_queue();
     steps_.set_rate_is_low(is_first_train());
     enter(sample.now, Phase::kDrain);
   }
@@ -318,7 +319,7 @@ void CongestionAuto::give_way(const ReportSample& sample) {
 
 // What is lost of what is sent quietly tells a policer from a path that has begun to lose: it has to be looked at meanwhile.
 void CongestionAuto::note_cut() {
-  steps_.forget_missed();
+  steps_.see_loss();
   const bool may_be_policed = !is_queued() && loss_.is_ours();
   unqueued_cuts_ = may_be_policed ? unqueued_cuts_ + 1 : 0;
   if (unqueued_cuts_ == 1) quiet_was_kept_ = false;
@@ -357,6 +358,7 @@ void CongestionAuto::choose_phase(Time now) {
 // Not by rounds alone: who has short ones would make room for the others all the time. While little is known of p0 it
 // comes sooner where it costs nothing, for it only shortens the queue, or less than taking the path's loss for congestion;
 // and where no queue is seen, or the path may lose more than it did, nothing else tells our own loss from that.
+// Steps that pay are not broken off where a queue will end them.
 bool CongestionAuto::is_time_for_down(Time now) const {
   if (steps_.is_large() && queues_tell()) return false;
   const bool is_vague = !tcp_ && loss_.own_is_vague();
@@ -395,8 +397,9 @@ void CongestionAuto::set_pace(Time now) {
     steps_.see_queue();
     pace_ = rate_ * (1 + kAnswer * std::max(-1.0, (target - queue) / time));
   } else {
-    const bool is_clean = loss_.recent() < loss_.own() + PathLoss::kMargin / 4;
-    pace_ = steps_.next_pace(rate_, {is_clean, queues_tell() && !loss_.is_congested(true)});
+    const double more = loss_.recent() - loss_.own();
+    const bool is_free = more < PathLoss::kMargin / 2 && queues_tell() && !round_.partly_limited;
+    pace_ = steps_.next_pace(rate_, {more < PathLoss::kMargin / 4, is_free});
   }
   // What little waits where a queue was never seen are our own trains.
   if (!sees_queues()) return;
@@ -431,7 +434,7 @@ void CongestionAuto::judge_contest() {
 void CongestionAuto::contest() {
   crowded_rounds_ = 0;
   unqueued_cuts_ = 0;
-  steps_.set_rate_is_low(false);
+  steps_.see_queue();
   tcp_.emplace();
   tcp_->start_at(static_cast<std::uint64_t>(rate_ * (round_seconds() + queue_.round())));
 }
@@ -458,8 +461,7 @@ void CongestionAuto::on_silence(Time) {
   head_start_.give_up();
   tcp_.reset();
   unqueued_cuts_ = 0;
-  steps_.stop();
-  steps_.set_rate_is_low(false);
+  steps_.see_queue();
   rate_ /= 2;
   pace_ /= 2;
 }

@@ -15,7 +15,8 @@ class RateSteps {
   // What was seen of late.
   struct Signs {
     bool is_clean = false;  // hardly anything was lost
-    bool is_free = false;   // no more than the path loses by itself, and a queue would show what is too much
+    bool is_free =
+        false;  // little more than the path loses by itself, and a queue would show what is too much
   };
   // The pace of the next round. `rate`: what the last one showed.
   double next_pace(double rate, Signs signs) {
@@ -38,11 +39,14 @@ class RateSteps {
   // A queue shows: what the path can do is known now.
   void see_queue() {
     stop();
-    forget_missed();
+    missed_ = false;
     rate_is_low_ = false;
   }
-  // Loss says that the last one cost something.
-  void forget_missed() { missed_ = false; }
+  // The last one cost something; a large one was too much.
+  void see_loss() {
+    missed_ = false;
+    if (is_large()) stop();
+  }
   // The rate may well be a half of what the path can do: the first step is a large one. Or it is not.
   void set_rate_is_low(bool is_low) { rate_is_low_ = is_low; }
   bool is_large() const { return stake_ > kFirst; }
@@ -68,6 +72,7 @@ class RateSteps {
  private:
   static constexpr double kFirst = 0.04;
   static constexpr double kLarge = 0.36;
+  static constexpr double kUnseen = 0.2;  // less may not show in the rate
   static constexpr double kGrowth = 3;
   static constexpr double kPays = 0.8;  // of the stake
   static constexpr double kHalfKnown = 0.5;
@@ -76,10 +81,11 @@ class RateSteps {
   static constexpr double kFarAbove = 1.25;  // likewise
 
   // The rate has grown with the step. After one that did not show and cost nothing, a small one is taken to have paid that
-  // costs nothing: the rate is known no better than that, as on a path whose delay wanders.
+  // costs nothing in a second round, when that could be seen: the rate is known no better than that, as on a path whose
+  // delay wanders.
   bool has_paid(double rate, bool is_free) const {
     if (stake_ == 0 || known_ <= kHalfKnown) return false;
-    const bool is_too_small = missed_ && is_free && stake_ < kLarge && !is_near_ceiling(rate);
+    const bool is_too_small = missed_ && is_free && rounds_ > 0 && stake_ < kUnseen && !is_near_ceiling(rate);
     return is_too_small || rate >= base_ * (1 + kPays * known_ * stake_);
   }
   double stay(double rate, bool is_clean) {

@@ -52,17 +52,25 @@ TEST(RateSteps, OneThatDoesNotPayIsFollowedByASmallOne) {
 // The rate is known no better than that: where the delay wanders, say.
 TEST(RateSteps, AfterOneThatNeitherShowedNorCostAnythingSmallOnesAreTakenToPay) {
   RateSteps steps;
-  expect_near(paces(steps, 11, kRate, {.is_clean = true, .is_free = true}),
-              {1.04, 1.04, 1.04, 1.04, 1.04, 1.12, 1.36, 1.36, 1.36, 1.36, 1.04});
+  expect_near(paces(steps, 13, kRate, {.is_clean = true, .is_free = true}),
+              {1.04, 1.04, 1.04, 1.04, 1.04, 1.04, 1.12, 1.12, 1.36, 1.36, 1.36, 1.36, 1.04});
 }
 
 TEST(RateSteps, LossOrAQueueTellThatOneWasTooMuch) {
   for (const bool by_queue : {false, true}) {
     RateSteps steps;
     paces(steps, 5, kRate, {.is_clean = true, .is_free = true});
-    by_queue ? steps.see_queue() : steps.forget_missed();
+    by_queue ? steps.see_queue() : steps.see_loss();
     EXPECT_NEAR(paces(steps, 2, kRate, {.is_clean = true, .is_free = true}).back(), 1.04, 1e-6) << by_queue;
   }
+}
+
+TEST(RateSteps, LossEndsALargeOne) {
+  RateSteps steps;
+  paces(steps, 3, 1e9);
+  ASSERT_TRUE(steps.is_large());
+  steps.see_loss();
+  EXPECT_FALSE(steps.is_large());
 }
 
 TEST(RateSteps, TheFirstIsLargeWhereTheRateIsLow) {
