@@ -15,8 +15,7 @@ class RateSteps {
   // What was seen of late.
   struct Signs {
     bool is_clean = false;  // hardly anything was lost
-    bool is_free =
-        false;  // little more than the path loses by itself, and a queue would show what is too much
+    bool is_free = false;   // little more than by the path itself, and a queue would show what is too much
   };
   // The pace of the next round. `rate`: what the last one showed.
   double next_pace(double rate, Signs signs) {

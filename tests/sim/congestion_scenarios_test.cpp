@@ -367,6 +367,7 @@ TEST(AutoFillsTheLink, OneWayThenTheOther) {
   EXPECT_GE(static_cast<double>(size) / to_seconds(world.now() - begin) / limit_of(path), 0.5);
 }
 
+// A told rate below the link's is kept, loss or not.
 TEST(FixedKeepsItsRate, WithLoss) {
   const Path path{100, 25, 0.05};
   WorldSettings settings = world_of(path);
