@@ -28,6 +28,7 @@ LinkSettings link_of(const Path& path) {
   link.jitter = from_seconds(path.jitter_ms / 1e3);
   link.wander = from_seconds(path.wander_ms / 1e3);
   link.wander_pace = from_seconds(path.wander_pace_ms / 1e3);
+  link.stall = from_seconds(path.stall_ms / 1e3);
   link.loss = path.loss;
   link.loss_burst = path.loss_burst;
   link.police_bps = path.police_mbps * 1e6;

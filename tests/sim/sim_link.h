@@ -18,6 +18,9 @@ struct LinkSettings {
   // More delay for a while, at most so much: it goes from one random value to the next in `wander_pace`. The order is kept.
   Duration wander{};
   Duration wander_pace = milliseconds(50);
+  // Nothing arrives for the first `stall` of each `stall_every` but the very first; what waited then comes at once.
+  Duration stall{};
+  Duration stall_every = seconds(10);
   std::uint64_t queue_bytes = 0;  // 0: one rate x RTT, at least 64 KiB
   double loss = 0;
   double loss_burst = 1;  // mean length of a run of losses
@@ -54,7 +57,7 @@ class Link {
     free_at_ = std::max(free_at_, now) + from_seconds(bits / settings.rate_bps);
     // A packet lost on the wire has taken the link's time: rate x (1 - loss) is all that comes through.
     if (lose()) return drop();
-    std::vector<Arrival> arrivals{{arrival_time(), chance(settings.corrupt)}};
+    std::vector<Arrival> arrivals{{stalled(arrival_time()), chance(settings.corrupt)}};
     if (chance(settings.duplicate)) arrivals.push_back({arrivals[0].at + microseconds(10), false});
     return arrivals;
   }
@@ -103,6 +106,11 @@ class Link {
     if (chance(settings.reorder)) delay += settings.reorder_delay;
     if (settings.wander.count() == 0) return free_at_ + delay;
     return last_arrival_ = std::max(last_arrival_, free_at_ + delay + wandered());
+  }
+  Time stalled(Time arrival) const {
+    if (arrival.time_since_epoch() < settings.stall_every) return arrival;
+    const Duration into = arrival.time_since_epoch() % settings.stall_every;
+    return arrival + std::max<Duration>(settings.stall - into, Duration{});
   }
   Duration wandered() {
     while (free_at_ >= wander_until_) {
