@@ -44,6 +44,8 @@ constexpr double kMostCut = 0.5;           // is left at least: a round may have
 
 constexpr int kContestedRounds = 12;
 constexpr double kTargetInDoubt = 0.8;  // of the target: others are likely
+constexpr double kBelied = 0.9;         // of p0 is left by a round
+constexpr double kDisputed = 0.98;      // likewise
 constexpr int kTrialRounds = 3;
 constexpr int kMaxTrialRounds = 12;
 constexpr double kOwnQueueFalls = 0.15;  // of the RTT each round of a trial
@@ -210,13 +212,13 @@ void CongestionAuto::note_rate(const ReportSample& sample) {
   if (phase_ == Phase::kStartup) rate_ = std::max(rate_, taken);
 }
 
-// What the path loses by itself is none of TCP's business.
+// What the path loses by itself is none of TCP's business, and it gives way to the same losses once.
 void CongestionAuto::follow_tcp(const ReportSample& sample) {
   ReportSample seen = sample;
   const bool is_clean = loss_.own() < PathLoss::kMargin / 4;
   const bool overflows = queue_.is_full() || is_in_doubt();
   if (!(is_clean && overflows) && !loss_.is_congested(overflows)) seen.newest_lost = 0;
-  tcp_->on_report(seen);
+  if (tcp_->on_report_cuts(seen)) loss_.on_cut();
 }
 
 void CongestionAuto::end_round(const ReportSample& sample) {
@@ -231,11 +233,13 @@ void CongestionAuto::end_round(const ReportSample& sample) {
     if (phase_ != Phase::kStartup) learn_rate(sample);
     loss_.on_round(round_.covered, round_.lost);
     if (phase_ == Phase::kLevel && !sees_queues()) loss_.forget_own();
-    if (tcp_ && (queue_.is_full() || is_in_doubt())) loss_.fade_own();
+    if (tcp_ && (queue_.is_full() || is_in_doubt())) fade_own_loss();
     peak_rate_.tell_time(sample.now);
     peak_rate_.note(rate_);
     judge_contest();
     choose_phase(sample.now);
+  } else {
+    window_given_up_ = 0;
   }
   round_began_ = sample.now;
   covered_before_ = sample.newest_covered;
@@ -243,6 +247,12 @@ void CongestionAuto::end_round(const ReportSample& sample) {
   arrived_before_ = sample.newest_arrived_at;
   queue_.end_round();
   round_ = {};
+}
+
+// Fast by rounds that lose far less than the path is said to, or are too small to tell.
+void CongestionAuto::fade_own_loss() {
+  const bool is_belied = weight_of_round() < 1 || round_.loss() < loss_.own() / 2;
+  loss_.fade_own(is_belied ? kBelied : kDisputed);
 }
 
 void CongestionAuto::measure_path() {
@@ -299,7 +309,7 @@ void CongestionAuto::learn_rate(const ReportSample& sample) {
   steps_.on_round(weight);
   if (phase_ != Phase::kLevel || !loss_.is_congested(queue_.is_full() || !sees_queues() || is_in_doubt()))
     return;
-  if (is_in_doubt() && sees_queues() && !queue_.is_empty() && !tcp_) return contest();
+  if (is_in_doubt() && sees_queues() && !queue_.is_empty() && !tcp_) return contest(window_now());
   // Loss without a queue: a policer, or a queue too short to be seen. And a queue that others keep full.
   const bool may_be_ours = !is_queued() || (queue_.is_full() && !tcp_);
   if (may_be_ours) give_way(sample);
@@ -315,6 +325,7 @@ void CongestionAuto::give_way(const ReportSample& sample) {
     fall_to_what_came(sample);
   }
   loss_.on_cut();
+  window_given_up_ = 0;
 }
 
 // What is lost of what is sent quietly tells a policer from a path that has begun to lose: it has to be looked at meanwhile.
@@ -428,15 +439,19 @@ void CongestionAuto::judge_contest() {
   // The measure is the target at the highest rate of late: one's own grows while one is driven out.
   const double target = fair_queue(peak_rate_.get()) * (is_in_doubt() ? kTargetInDoubt : 1);
   crowded_rounds_ = queue_.is_crowded(target) ? crowded_rounds_ + 1 : 0;
-  if (crowded_rounds_ >= kContestedRounds) contest();
+  if (crowded_rounds_ <= 1) window_given_up_ = window_now();
+  if (crowded_rounds_ >= kContestedRounds) contest(std::max(window_now(), window_given_up_));
 }
 
-void CongestionAuto::contest() {
+// Bytes: what fills the path and its queue with our part.
+double CongestionAuto::window_now() const { return rate_ * (round_seconds() + queue_.round()); }
+
+void CongestionAuto::contest(double window) {
   crowded_rounds_ = 0;
   unqueued_cuts_ = 0;
   steps_.see_queue();
   tcp_.emplace();
-  tcp_->start_at(static_cast<std::uint64_t>(rate_ * (round_seconds() + queue_.round())));
+  tcp_->start_at(static_cast<std::uint64_t>(window));
 }
 
 // A queue that is all our own falls by what we send less; beside others it falls by less, and we go back.
@@ -464,6 +479,7 @@ void CongestionAuto::on_silence(Time) {
   steps_.see_queue();
   rate_ /= 2;
   pace_ /= 2;
+  window_given_up_ = 0;
 }
 
 }  // namespace mcdtp

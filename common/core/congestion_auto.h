@@ -37,11 +37,12 @@ namespace mcdtp {
 //
 // Beside senders that fill every queue and stop only at loss (TCP CUBIC), a short queue would be left with nothing. When
 // the queue has stayed far over its target for kContestedRounds although we gave way (less far in doubt, see below: the
-// target of who sends little is long), kLevel does what TCP CUBIC does, but takes a loss for congestion only where the
-// queue is full and the path loses next to nothing by itself, or where more is lost than it does. What was taken for p0
-// fades while others keep the queue full: they could not, did the path lose much; and who has never seen a queue, however
-// much was sent, believes in no p0. A kDown that finds the queue empty ends that: a queue that is all our own falls by
-// what we send less.
+// target of who sends little is long), kLevel does what TCP CUBIC does, with the window that we had before we gave way, if
+// nothing was lost since. It takes a loss for congestion only where the queue is full and the path loses next to nothing
+// by itself, or where more is lost than it does. While others keep the queue full, what was taken for p0 fades, for they
+// could not, did the path lose much: slowly while the rounds lose as much. Who has never seen a queue, however much was
+// sent, believes in no p0. A kDown that finds the queue empty ends that: a queue that is all our own falls by what we send
+// less.
 //
 // Who comes to a queue that is full already takes its RTT for the path's own, and its losses for random ones. Hence
 // doubt: it begins with a start-up that lost more than any path does, grows with each kDown that does not find the queue
@@ -87,6 +88,7 @@ class CongestionAuto : public CongestionController {
   void follow_tcp(const ReportSample& sample);
   bool is_round_over(const ReportSample& sample) const;
   void end_round(const ReportSample& sample);
+  void fade_own_loss();
   void measure_path();
   Duration arrival_span(const ReportSample& sample) const;
   double rate_of_round(const ReportSample& sample) const;
@@ -100,7 +102,8 @@ class CongestionAuto : public CongestionController {
   void judge_startup(Time now);
   void set_pace(Time now);
   void judge_contest();
-  void contest();
+  double window_now() const;
+  void contest(double window);
   bool is_in_doubt() const;
   bool trial_goes_on();
   void trip_breaker();
@@ -149,6 +152,7 @@ class CongestionAuto : public CongestionController {
 
   LargestOfLate<double> peak_rate_{QueueDelay::kLife, 0};  // bytes/s
   int crowded_rounds_ = 0;                                 // in a row, with a queue far over its target
+  double window_given_up_ = 0;                             // bytes; 0: nothing, or long ago, or lost
   double queue_before_ = 0;                                // s, in the round before, during a trial
   std::optional<CongestionCubic> tcp_;                     // while others keep a queue here
   Duration report_interval_ = milliseconds(25);

@@ -33,16 +33,18 @@ void CongestionCubic::start_at(std::uint64_t window) {
   epoch_ = {.prior = last_peak_, .peak = last_peak_};
 }
 
-void CongestionCubic::on_report(const ReportSample& sample) {
+bool CongestionCubic::on_report_cuts(const ReportSample& sample) {
   set_segment(static_cast<double>(sample.datagram_size));
   rtt_ = sample.smoothed_rtt;
   if (sample.newest_covered > cut_at_) recovering_ = false;
-  if (sample.newest_lost > cut_at_) {
+  const bool cuts = sample.newest_lost > cut_at_;
+  if (cuts) {
     cut(sample);
   } else if (!recovering_) {
     grow(sample);
   }
   last_report_ = sample.now;
+  return cuts;
 }
 
 // The bytes stay the same: larger datagrams make fewer segments.

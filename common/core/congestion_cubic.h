@@ -18,7 +18,7 @@ class CongestionCubic : public CongestionController {
   static constexpr double kSlowStartGain = 2;
   static constexpr std::uint64_t kInitialSegments = 10;  // RFC 6928
 
-  void on_report(const ReportSample& sample) override;
+  void on_report(const ReportSample& sample) override { on_report_cuts(sample); }
   // Persistent congestion (RFC 9002 section 7.6): back to the smallest window.
   void on_silence(Time now) override;
   double pacing_rate() const override;
@@ -26,6 +26,8 @@ class CongestionCubic : public CongestionController {
 
   // Goes on from a window of so many bytes that another controller had reached, without slow start.
   void start_at(std::uint64_t window);
+  // Tells whether it cut the window for a loss.
+  bool on_report_cuts(const ReportSample& sample);
   bool in_slow_start() const { return window_ < threshold_; }
 
  private:

@@ -24,8 +24,8 @@ class PathLoss {
   void forget_any_quiet() { any_quiet_ = {}; }
   // No queue was seen, whatever was sent: then nothing tells the path's own loss from that of a queue which is always full.
   void forget_own() { quiet_ = {}; }
-  // Others keep the queue full all the same: who can do that loses little on this path.
-  void fade_own() { quiet_.lost *= 0.9; }
+  // Others keep the queue full all the same: who can do that loses little on this path. `left`: a share.
+  void fade_own(double left) { quiet_.lost *= left; }
   // Bytes of one round.
   void on_round(double covered, double lost) {
     if (pause_ > 0) {

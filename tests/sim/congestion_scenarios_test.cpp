@@ -161,7 +161,8 @@ TEST(AutoFillsTheLink, RestlessPath) {
 
 // What such a path loses is its own all the same: a queue that was never there is not taken for one that others fill.
 TEST(AutoFillsTheLink, RestlessPathWithLoss) {
-  for (const auto& [wander_ms, pace_ms] : {std::pair{15.0, 400.0}, std::pair{10.0, 200.0}}) {
+  for (const auto& [wander_ms, pace_ms] :
+       {std::pair{10.0, 200.0}, std::pair{15.0, 400.0}, std::pair{15.0, 300.0}, std::pair{20.0, 400.0}}) {
     Path path{100, 25, 0.05};
     path.wander_ms = wander_ms;
     path.wander_pace_ms = pace_ms;

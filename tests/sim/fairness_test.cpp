@@ -66,6 +66,25 @@ TEST(AutoSharesTheLink, BesideCubic) {
   EXPECT_GE(shares.of[0] + shares.of[1], 0.9);
 }
 
+// What was given away before the others were known to be TCP is asked for again. Where all stand still for a moment, the
+// queue empties, and TCP seems to have gone. The mean of two starts.
+TEST(AutoSharesTheLink, BesideCubicInADeepQueue) {
+  for (const double delay_ms : {25.0, 50.0}) {
+    for (const double stall_ms : {0.0, 150.0}) {
+      Path path{20, delay_ms, 0, 4};
+      path.stall_ms = stall_ms;
+      double ours = 0;
+      for (const int start : {0, 3}) {
+        const Shares shares =
+            share_link(path, {{"auto", 0, seconds(start)}, {"cubic", 0, seconds(3)}}, kFrom, seconds(30));
+        ours += shares.of[0] / 2;
+        EXPECT_GE(shares.of[1], 0.4);
+      }
+      EXPECT_GE(ours, stall_ms > 0 ? 0.28 : 0.38) << delay_ms << " ms";
+    }
+  }
+}
+
 // Who comes late has a few hundredths of the link, and for that little the queue that TCP keeps is none too long: that
 // it does not fall when less is sent is what tells of others.
 TEST(AutoSharesTheLink, OneThatComesAfterCubic) {

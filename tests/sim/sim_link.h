@@ -18,7 +18,8 @@ struct LinkSettings {
   // More delay for a while, at most so much: it goes from one random value to the next in `wander_pace`. The order is kept.
   Duration wander{};
   Duration wander_pace = milliseconds(50);
-  // Nothing arrives for the first `stall` of each `stall_every` but the very first; what waited then comes at once.
+  // Behind the queue nothing passes for the first `stall` of each `stall_every` but the very first; what waited there then
+  // comes at once.
   Duration stall{};
   Duration stall_every = seconds(10);
   std::uint64_t queue_bytes = 0;  // 0: one rate x RTT, at least 64 KiB

@@ -34,11 +34,12 @@ class Sender {
     sample.rtt = rtt;
     sample.smoothed_rtt = kRtt;
     sample.report_interval = kRtt / 4;
-    cubic.on_report(sample);
+    has_cut = cubic.on_report_cuts(sample);
   }
   double segments() const { return static_cast<double>(cubic.window()) / kSegment; }
 
   CongestionCubic cubic;
+  bool has_cut = false;  // with the last report
   Duration rtt = kRtt;
   Time now = Time(seconds(1));
   std::uint64_t sent = 0;
@@ -56,6 +57,19 @@ TEST(CongestionCubic, SlowStartDoublesEachRound) {
     before = sender.segments();
   }
   EXPECT_TRUE(sender.cubic.in_slow_start());
+}
+
+// Losses of packets sent before the last cut are answered already.
+TEST(CongestionCubic, TellsThatItCut) {
+  Sender sender;
+  sender.rounds(3);
+  EXPECT_FALSE(sender.has_cut);
+  const double before = sender.segments();
+  sender.report(1200);
+  EXPECT_TRUE(sender.has_cut);
+  EXPECT_LT(sender.segments(), before);
+  sender.report(1200);
+  EXPECT_FALSE(sender.has_cut);
 }
 
 TEST(CongestionCubic, SlowStartEndsWhereAQueueShows) {
