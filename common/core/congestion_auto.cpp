@@ -151,6 +151,8 @@ bool CongestionAuto::queues_tell() const { return sees_queues() && unqueued_cuts
 // Rounds sent quietly have not found the queue short: others may keep it full, and may have all the while.
 bool CongestionAuto::is_in_doubt() const { return doubt_ > kManyDoubts; }
 
+bool CongestionAuto::may_overflow() const { return queue_.is_full() || is_in_doubt(); }
+
 // ---- what it learns ----
 
 void CongestionAuto::on_report(const ReportSample& sample) {
@@ -216,8 +218,7 @@ void CongestionAuto::note_rate(const ReportSample& sample) {
 void CongestionAuto::follow_tcp(const ReportSample& sample) {
   ReportSample seen = sample;
   const bool is_clean = loss_.own() < PathLoss::kMargin / 4;
-  const bool overflows = queue_.is_full() || is_in_doubt();
-  if (!(is_clean && overflows) && !loss_.is_congested(overflows)) seen.newest_lost = 0;
+  if (!(is_clean && may_overflow()) && !loss_.is_congested(may_overflow())) seen.newest_lost = 0;
   if (tcp_->on_report_cuts(seen)) loss_.on_cut();
 }
 
@@ -233,7 +234,7 @@ void CongestionAuto::end_round(const ReportSample& sample) {
     if (phase_ != Phase::kStartup) learn_rate(sample);
     loss_.on_round(round_.covered, round_.lost);
     if (phase_ == Phase::kLevel && !sees_queues()) loss_.forget_own();
-    if (tcp_ && (queue_.is_full() || is_in_doubt())) fade_own_loss();
+    if (tcp_ && may_overflow()) fade_own_loss();
     peak_rate_.tell_time(sample.now);
     peak_rate_.note(rate_);
     judge_contest();
@@ -307,8 +308,7 @@ void CongestionAuto::learn_rate(const ReportSample& sample) {
   }
   if (!steps_.rests()) rate_ = is_known ? smooth : std::max(rate_, smooth);
   steps_.on_round(weight);
-  if (phase_ != Phase::kLevel || !loss_.is_congested(queue_.is_full() || !sees_queues() || is_in_doubt()))
-    return;
+  if (phase_ != Phase::kLevel || !loss_.is_congested(may_overflow() || !sees_queues())) return;
   if (is_in_doubt() && sees_queues() && !queue_.is_empty() && !tcp_) return contest(window_now());
   // Loss without a queue: a policer, or a queue too short to be seen. And a queue that others keep full.
   const bool may_be_ours = !is_queued() || (queue_.is_full() && !tcp_);

@@ -105,6 +105,7 @@ class CongestionAuto : public CongestionController {
   double window_now() const;
   void contest(double window);
   bool is_in_doubt() const;
+  bool may_overflow() const;
   bool trial_goes_on();
   void trip_breaker();
   void enter(Time now, Phase phase);

@@ -18,10 +18,10 @@ struct LinkSettings {
   // More delay for a while, at most so much: it goes from one random value to the next in `wander_pace`. The order is kept.
   Duration wander{};
   Duration wander_pace = milliseconds(50);
-  // Behind the queue nothing passes for the first `stall` of each `stall_every` but the very first; what waited there then
+  // Behind the queue nothing passes for so long at the beginning of each kStallEvery but the first; what waited there then
   // comes at once.
   Duration stall{};
-  Duration stall_every = seconds(10);
+  static constexpr Duration kStallEvery = seconds(10);
   std::uint64_t queue_bytes = 0;  // 0: one rate x RTT, at least 64 KiB
   double loss = 0;
   double loss_burst = 1;  // mean length of a run of losses
@@ -109,8 +109,8 @@ class Link {
     return last_arrival_ = std::max(last_arrival_, free_at_ + delay + wandered());
   }
   Time stalled(Time arrival) const {
-    if (arrival.time_since_epoch() < settings.stall_every) return arrival;
-    const Duration into = arrival.time_since_epoch() % settings.stall_every;
+    if (arrival.time_since_epoch() < LinkSettings::kStallEvery) return arrival;
+    const Duration into = arrival.time_since_epoch() % LinkSettings::kStallEvery;
     return arrival + std::max<Duration>(settings.stall - into, Duration{});
   }
   Duration wandered() {
