@@ -7,6 +7,7 @@
 
 #include "common/core/check.h"
 #include "common/core/session.h"
+#include "tests/pattern.h"
 
 namespace mcdtp::fuzz {
 
@@ -30,10 +31,6 @@ class Choices {
  private:
   Bytes data_;
 };
-
-inline std::uint8_t pattern(StreamId id, std::uint64_t offset) {
-  return static_cast<std::uint8_t>((offset * 0x9e3779b97f4a7c15ULL + id * 31) >> 32);
-}
 
 inline constexpr std::uint64_t kPairChannels = 3;
 
@@ -61,7 +58,7 @@ class End {
       MutableBytes room = session.streams().write_room(id);
       room = room.first(std::min(room.size(), size));
       if (room.empty()) return;
-      for (std::uint8_t& byte : room) byte = pattern(id, written_[id]++);
+      write_pattern(room, id, written_[id]);
       session.streams().wrote(id, room.size());
       size -= room.size();
     }
@@ -72,7 +69,7 @@ class End {
     while (!paused) {
       const Bytes bytes = streams.readable(id);
       if (bytes.empty()) break;
-      for (const std::uint8_t byte : bytes) CHECK(byte == pattern(id, read_[id]++));
+      CHECK(is_pattern(bytes, id, read_[id]));
       streams.consume(id, bytes.size());
     }
     if (streams.read_to_end(id) && !streams.was_reset(id)) ended_[id] = true;

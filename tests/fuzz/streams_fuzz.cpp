@@ -26,12 +26,12 @@ struct Side {
   void write(StreamId id, std::size_t size) {
     MutableBytes room = streams.write_room(id);
     room = room.first(std::min(room.size(), size));
-    for (std::uint8_t& byte : room) byte = pattern(id, written[id]++);
+    write_pattern(room, id, written[id]);
     if (!room.empty()) streams.wrote(id, room.size());
   }
   void read(StreamId id) {
     const Bytes bytes = streams.readable(id);
-    for (const std::uint8_t byte : bytes) CHECK(byte == pattern(id, taken[id]++));
+    CHECK(is_pattern(bytes, id, taken[id]));
     streams.consume(id, bytes.size());
   }
 

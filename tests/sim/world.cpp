@@ -6,16 +6,14 @@
 #include <iostream>
 #include <tuple>
 
+#include "tests/pattern.h"
+
 namespace mcdtp::sim {
 namespace {
 
 constexpr std::size_t kMaxRecordFrames = 16 * 1024;
 // Timers of one instant. Each lets go a train at most; more than these are a loop that does nothing.
 constexpr unsigned kMostWakesAtOnce = 10'000;
-
-std::uint8_t pattern(StreamId id, std::uint64_t offset) {
-  return static_cast<std::uint8_t>((offset * 0x9e3779b97f4a7c15ULL + id * 31) >> 32);
-}
 
 std::array<std::uint8_t, 32> fixed_secret() {
   std::array<std::uint8_t, 32> secret;
@@ -182,7 +180,7 @@ void Host::write_streams() {
       MutableBytes room = session_.streams().write_room(id);
       if (room.empty()) break;
       room = room.first(std::min<std::size_t>(room.size(), writing.left));
-      for (std::uint8_t& byte : room) byte = pattern(id, writing.offset++);
+      write_pattern(room, id, writing.offset);
       session_.streams().wrote(id, room.size());
       writing.left -= room.size();
     }
@@ -214,7 +212,7 @@ void Host::read_stream(StreamId id) {
   while (true) {
     const Bytes bytes = session_.streams().readable(id);
     if (bytes.empty()) break;
-    for (const std::uint8_t byte : bytes) intact_ = intact_ && byte == pattern(id, reading.total++);
+    intact_ = is_pattern(bytes, id, reading.total) && intact_;
     session_.streams().consume(id, bytes.size());
   }
   reading.ended = session_.streams().read_to_end(id);
