@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -62,10 +63,16 @@ IoResult result_of(ssize_t n) {
   return {IoResult::Status::kError, 0, errno};
 }
 
+bool is_master(int fd) {
+  unsigned number = 0;
+  return ioctl(fd, TIOCGPTN, &number) == 0;
+}
+
 // A terminal under an open file of its own, so that O_NONBLOCK on it is nobody else's: the shell, and a pager that
-// shows our output, go on writing to theirs. Nothing where it is no terminal, or may not be opened again.
+// shows our output, go on writing to theirs. Nothing where it is no terminal, or may not be opened again: who opens a
+// master, as pppd gives to its `pty` program, gets another terminal.
 std::optional<int> reopen_terminal(int fd) {
-  if (!isatty(fd)) return std::nullopt;
+  if (!isatty(fd) || is_master(fd)) return std::nullopt;
   const int mode = fcntl(fd, F_GETFL) & O_ACCMODE;
   const int own =
       ::open(("/proc/self/fd/" + std::to_string(fd)).c_str(), mode | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);

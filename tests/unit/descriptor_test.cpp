@@ -328,6 +328,25 @@ TEST_F(DescriptorTest, TerminalOfOthersStaysBlocking) {
   ::close(master);
 }
 
+// What pppd gives to its `pty` program.
+TEST_F(DescriptorTest, MasterOfATerminalIsUsedItself) {
+  const int master = posix_openpt(O_RDWR | O_NOCTTY);
+  ASSERT_TRUE(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
+  const int terminal = ::open(ptsname(master), O_RDWR | O_NOCTTY);
+  ASSERT_GE(terminal, 0);
+  {
+    StandIn in(0, master);
+    const auto input = Descriptor::borrow(io_, 0);
+    input->async_wait_readable([&](std::error_code error) { log_.push_back(error ? "?" : text_of(*input)); });
+    (void)!write(terminal, "spoken", 6);
+    io_.run_for(seconds(10));
+  }
+  EXPECT_EQ(log_, (Log{"spoken"}));
+  EXPECT_FALSE(is_nonblocking(master));
+  ::close(terminal);
+  ::close(master);
+}
+
 TEST_F(DescriptorTest, BorrowedSocketIsNotShutDown) {
   const Pair sockets = make_sockets();
   ssize_t written = 0;
