@@ -127,6 +127,14 @@ std::optional<unsigned> SshConfig::connect_timeout() const {
   return parse_number<unsigned>(text("connecttimeout"));
 }
 
+unsigned SshConfig::server_alive_interval() const {
+  return parse_number<unsigned>(text("serveraliveinterval")).value_or(0);
+}
+
+unsigned SshConfig::server_alive_count() const {
+  return parse_number<unsigned>(text("serveralivecountmax")).value_or(0);
+}
+
 bool SshConfig::makes_master() const {
   const std::string master = text("controlmaster"), persist = text("controlpersist");
   return (master == "auto" || master == "autoask") && !persist.empty() && persist != "no" &&

@@ -36,6 +36,9 @@ class SshConfig {
   AddressFamily address_family() const;
   // Seconds; unset: none.
   std::optional<unsigned> connect_timeout() const;
+  // ServerAliveInterval in seconds and ServerAliveCountMax; 0 where they are not set.
+  unsigned server_alive_interval() const;
+  unsigned server_alive_count() const;
   // ssh leaves a master connection in the background for those who come later (ControlPersist).
   bool makes_master() const;
   // The host's name in known_hosts files.

@@ -321,6 +321,9 @@ std::unique_ptr<Libssh2Channel> log_in(Session& session, const Libssh2Plan& plan
   const SshConfig& config = plan.config;
   session.outside().socket_fd =
       connect_tcp(config.host_name(), *config.port(), config.address_family(), patience_of(config));
+  // By the kernel: libssh2 keeps each answer to a keep-alive of its own for ever.
+  end_after_silence(*session.outside().socket_fd, config.server_alive_interval(),
+                    config.server_alive_count());
   shake_hands(session, plan);
   check_host_key(session, plan);
   authenticate(session, plan, agent, offers);

@@ -7,9 +7,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -22,9 +24,8 @@ int family_number(AddressFamily family) {
   return family == AddressFamily::kIpv6 ? AF_INET6 : AF_UNSPEC;
 }
 
-void set_flag(int fd, int level, int option) {
-  const int on = 1;
-  setsockopt(fd, level, option, &on, sizeof on);
+void set_option(int fd, int level, int option, int value) {
+  setsockopt(fd, level, option, &value, sizeof value);
 }
 
 // Returns errno, 0 when the connection stands.
@@ -48,8 +49,8 @@ struct Attempt {
 Attempt connect_address(const addrinfo& address, milliseconds patience) {
   const int fd = socket(address.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return {std::nullopt, errno};
-  set_flag(fd, IPPROTO_TCP, TCP_NODELAY);
-  set_flag(fd, SOL_SOCKET, SO_KEEPALIVE);
+  set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+  set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
   int error = connect(fd, address.ai_addr, address.ai_addrlen) == 0 ? 0 : errno;
   if (error == EINPROGRESS) error = finish_connecting(fd, patience);
   if (error == 0) return {fd, 0};
@@ -74,6 +75,20 @@ int connect_tcp(const std::string& host, std::uint16_t port, AddressFamily famil
     if (last.fd) return *last.fd;
   }
   throw std::runtime_error(attempt + std::strerror(last.error));
+}
+
+void end_after_silence(int socket_fd, unsigned interval_seconds, unsigned count) {
+  constexpr unsigned kMostSeconds = 32767, kMostProbes = 127;  // that Linux takes
+  constexpr std::int64_t kMostMilliseconds = std::numeric_limits<int>::max();
+  if (interval_seconds == 0 || count == 0) return;
+  const int interval = static_cast<int>(std::min(interval_seconds, kMostSeconds));
+  const int probes = static_cast<int>(std::min(count, kMostProbes));
+  const std::int64_t patience = std::int64_t{1000} * interval * probes;
+  set_option(socket_fd, IPPROTO_TCP, TCP_KEEPIDLE, interval);
+  set_option(socket_fd, IPPROTO_TCP, TCP_KEEPINTVL, interval);
+  set_option(socket_fd, IPPROTO_TCP, TCP_KEEPCNT, probes);
+  set_option(socket_fd, IPPROTO_TCP, TCP_USER_TIMEOUT,
+             static_cast<int>(std::min(patience, kMostMilliseconds)));
 }
 
 std::string peer_address(int socket_fd) {

@@ -1,0 +1,23 @@
+#!/bin/bash
+# A far side that falls silent ends the run as ServerAliveInterval says, whoever logged in; one that merely has nothing
+# to say does not.
+. "$(dirname "$0")/lib.sh"
+e2e_start_far --delay 5
+alive="-oServerAliveInterval=1 -oServerAliveCountMax=3"
+
+for backend in libssh2 ssh; do
+  step "by $backend: nothing to say"
+  status 3 shim -v --bootstrap $backend $alive far 'sleep 6; exit 3' </dev/null
+  err_has "^mcdtp-shim: backend: $backend\$"
+
+  step "by $backend: the link is cut"
+  shim -v --bootstrap $backend $alive -N far </dev/null >"$dir/out" 2>"$dir/err" &
+  run=$!
+  until_true grep -q ': proved, UDP' "$dir/err"
+  wan_cut
+  wait "$run"
+  same "status" 255 $?
+  err_has "^mcdtp-shim: the connection to far ended"
+  wan_cut
+done
+passed
