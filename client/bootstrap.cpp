@@ -60,16 +60,28 @@ Duration connect_timeout(const std::optional<SshConfig>& config) {
   return seconds(config ? config->connect_timeout().value_or(0) : 0);
 }
 
+// What the configuration says of stdin, of the background and of a command we do ourselves: this ssh has to run the
+// server, and to keep it. An ssh that does not print a keyword does not know it.
+std::vector<std::string> plain_session_words(const Options& options, const SshConfig& config) {
+  std::vector<std::string> words;
+  if (!config.text("stdinnull").empty()) words.push_back("-oStdinNull=no");
+  if (!config.text("forkafterauthentication").empty()) words.push_back("-oForkAfterAuthentication=no");
+  const bool has_kind = options.server_subsystem.has_value();  // by -s
+  if (!has_kind && !config.text("sessiontype").empty()) words.push_back("-oSessionType=default");
+  return words;
+}
+
 // A LocalCommand of the user's own has to run, and ssh runs one only. A master that would end with this ssh must
 // not become of it: others would lose their connection with ours.
 std::vector<std::string> bootstrap_words(const Options& options, const std::optional<SshConfig>& config,
                                          const std::string& exec_line, const LoginWatch& watch) {
   std::vector<std::string> words = bootstrap_argv(options, exec_line);
-  if (!config || !config->makes_master()) words.insert(words.begin() + 1, "-oControlMaster=no");
-  if (config && !config->is_on("permitlocalcommand")) {
-    const auto more = watch.ssh_words();
+  const auto put_first = [&words](const std::vector<std::string>& more) {
     words.insert(words.begin() + 1, more.begin(), more.end());
-  }
+  };
+  if (!config || !config->makes_master()) put_first({"-oControlMaster=no"});
+  if (config) put_first(plain_session_words(options, *config));
+  if (config && !config->is_on("permitlocalcommand")) put_first(watch.ssh_words());
   return words;
 }
 

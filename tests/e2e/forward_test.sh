@@ -375,13 +375,45 @@ same "through it" word "$(echo -n word | peer send 127.0.0.1 "$near")"
 end_background
 
 step "lines of the configuration"
+for backend in libssh2 ssh; do
+  near=$(free_port)
+  { cat "$e2e_config"; echo "  LocalForward $near 127.0.0.1:$echo_port"; echo "  SessionType none"; } >"$dir/config"
+  E2E_NEAR=$e2e_token "$SHIM" -v --bootstrap $backend -F "$dir/config" far </dev/null >"$dir/out" 2>"$dir/err" &
+  run=$!
+  until_true listens "$near"
+  err_has "^mcdtp-shim: backend: $backend\$"
+  same "through it" word "$(echo -n word | peer send 127.0.0.1 "$near")"
+  end_run
+  nothing_left
+
+  near=$(free_port)
+  { cat "$e2e_config"; echo "  LocalForward $near 127.0.0.1:$echo_port"; echo "  ForkAfterAuthentication yes"
+    echo "  SessionType none"; } >"$dir/config"
+  status 0 env E2E_NEAR="$e2e_token" timeout "$E2E_BOUND" "$SHIM" -v --bootstrap $backend -F "$dir/config" far </dev/null
+  err_has "^mcdtp-shim: backend: $backend\$"
+  same "through it, from the background" word "$(echo -n word | peer send 127.0.0.1 "$near")"
+  end_background
+done
+
+step "an stderr that nobody reads holds up neither stdout nor what is forwarded"
 near=$(free_port)
-{ cat "$e2e_config"; echo "  LocalForward $near 127.0.0.1:$echo_port"; echo "  SessionType none"; } >"$dir/config"
-E2E_NEAR=$e2e_token "$SHIM" -F "$dir/config" far </dev/null >"$dir/out" 2>"$dir/err" &
+mkfifo "$dir/unread"
+exec 9<>"$dir/unread"
+shim_in_background -L "$near:127.0.0.1:$dead" far \
+  "head -c 300000 /dev/zero >&2 & until [ -e $dir/said ]; do sleep 0.05; done; echo ran; wait" </dev/null >"$dir/out" 2>&9 9<&- &
 run=$!
 until_true listens "$near"
-same "through it" word "$(echo -n word | peer send 127.0.0.1 "$near")"
-end_run
+takes_no_more() { ! dd if=/dev/zero of="$dir/unread" oflag=nonblock bs=1 count=8192 2>/dev/null; }
+until_true takes_no_more
+echo -n word | peer send 127.0.0.1 "$near" >"$dir/got" 2>/dev/null # refused: one more line for stderr
+touch "$dir/said"
+until_true grep -q ran "$dir/out"
+cat <&9 >/dev/null &
+reader=$!
+wait "$run"
+same "status" 0 $?
+kill "$reader"
+exec 9<&-
 nothing_left
 
 step "a command's end waits for the connections"

@@ -23,8 +23,10 @@ configured() { # LINE: ssh itself runs, and -v says why
 configured "RequestTTY force"
 configured "Tunnel yes"
 cat "$e2e_config" <(echo "  StdinNull yes") >"$dir/config"
-status 5 bounded "$SHIM" -v -F "$dir/config" far 'cat; exit 5' < <(echo word)
-out_is "" && err_has "^mcdtp-shim: backend"
+for backend in libssh2 ssh; do
+  status 5 bounded "$SHIM" -v --bootstrap $backend -F "$dir/config" far 'cat; exit 5' < <(echo word)
+  out_is "" && err_has "^mcdtp-shim: backend: $backend\$"
+done
 cat "$e2e_config" <(echo "  RemoteCommand echo configured") >"$dir/config"
 status 0 bounded "$SHIM" -T -F "$dir/config" far </dev/null
 out_is configured
