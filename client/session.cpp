@@ -98,9 +98,9 @@ ClientSession::ClientSession(const Options& options, const ForwardPlan& plan, Lo
               {[this](const SessionEvent& event) { on_event(event); },
                [this](const StreamNews& news) { on_stream_news(news); }, [this] { on_ssh_end(); },
                [this](ChannelId id) { on_link_end(id); }}),
-      forwarding_(driver_, plan,
-                  {std::move(on_ready), [this] { end(kFailed); }, [this] { end_if_done(); },
-                   [](const std::string& line) { write_stderr_all(line + "\n"); }}) {
+      forwarding_(
+          driver_, plan,
+          {std::move(on_ready), [this] { end(kFailed); }, [this] { end_if_done(); }, write_line_if_room}) {
   const Greeting& greeting = *login.finder.greeting();
   const auto addresses = login.addresses->candidates({greeting.address, login.peer_address});
   for (const Endpoint& address : addresses) tell("trying UDP and TCP at " + address.address_text());
@@ -318,7 +318,7 @@ int ClientSession::run() {
 }
 
 void ClientSession::tell(const std::string& line) const {
-  if (options_.verbose > 0) say(line);
+  if (options_.verbose > 0) say_if_room(line);
 }
 
 }  // namespace
