@@ -68,11 +68,18 @@ bool leads_to_us(const std::string& path) {
   return times > kMostJumps || (times > 0 && is_script(path));
 }
 
-std::vector<std::string> environment_for(const std::string& program) {
+// nologin(8) and false(1), wherever they are.
+bool is_shell_that_refuses(std::string_view variable) {
+  return variable.starts_with("SHELL=") && (variable.ends_with("/nologin") || variable.ends_with("/false"));
+}
+
+std::vector<std::string> environment_for(const std::string& program, bool needs_shell) {
   const std::string name = std::string(kStarted) + "=";
   std::vector<std::string> out;
   for (char** entry = environ; *entry != nullptr; ++entry) {
-    if (!std::string_view(*entry).starts_with(name)) out.emplace_back(*entry);
+    const std::string_view variable = *entry;
+    const bool refuses = needs_shell && is_shell_that_refuses(variable);
+    if (!variable.starts_with(name)) out.emplace_back(refuses ? "SHELL=/bin/sh" : variable);
   }
   const std::string above = started_above();
   out.push_back(name + (above.empty() ? "" : above + ":") + program);
@@ -118,10 +125,10 @@ std::string find_real_ssh() {
 
 bool is_below_our_ssh() { return !started_above().empty(); }
 
-RealSsh::RealSsh(std::vector<std::string> argv)
+RealSsh::RealSsh(std::vector<std::string> argv, bool needs_shell)
     : program_(find_real_ssh()),
       words_(std::move(argv)),
-      environment_(environment_for(program_)),
+      environment_(environment_for(program_, needs_shell)),
       word_pointers_(exec_pointers(words_)),
       environment_pointers_(exec_pointers(environment_)) {}
 
@@ -149,7 +156,7 @@ std::vector<std::string> bootstrap_argv(const Options& options, const std::strin
 
 // What the child needs between fork and exec, made before it, and the pipe on which its errno comes back.
 struct SshProcess::Start {
-  explicit Start(std::vector<std::string> argv) : ssh(std::move(argv)), error(make_pipe()) {}
+  explicit Start(std::vector<std::string> argv) : ssh(std::move(argv), true), error(make_pipe()) {}
   // Runs in the child: async-signal-safe calls only.
   int become_ssh() const {
     const int reason = ssh.become();

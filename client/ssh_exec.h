@@ -19,8 +19,9 @@ bool is_below_our_ssh();
 // The real ssh with its words and environment, made before a fork and started after it.
 class RealSsh {
  public:
-  // `argv` begins with "ssh". Throws where there is no real ssh.
-  explicit RealSsh(std::vector<std::string> argv);
+  // `argv` begins with "ssh". Throws where there is no real ssh. `needs_shell`: it runs a LocalCommand, by $SHELL;
+  // where that is a service's, which refuses whatever it is asked, /bin/sh takes its place.
+  explicit RealSsh(std::vector<std::string> argv, bool needs_shell = false);
   RealSsh(const RealSsh&) = delete;
   RealSsh& operator=(const RealSsh&) = delete;
 

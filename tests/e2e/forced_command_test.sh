@@ -28,6 +28,12 @@ status 0 shim far whatever <"$dir/bytes"
 same_file "through cat" "$dir/bytes" "$dir/out"
 err_is ""
 
+step "one that waits for stdin, for a service whose shell only refuses"
+force cat
+SHELL=/usr/sbin/nologin status 0 shim --bootstrap ssh far whatever <"$dir/bytes"
+same_file "through cat" "$dir/bytes" "$dir/out"
+err_is ""
+
 step "one that prints more than a shell's noise"
 force 'head -c 200000 /dev/zero; cat'
 printf tail | status 0 shim far whatever

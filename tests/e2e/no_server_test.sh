@@ -16,6 +16,8 @@ same "log-ins" $((before + 1)) "$(logins)"
 status 0 shim -q far 'echo out' </dev/null
 out_is out && err_is ""
 status 255 shim -q far 'kill -TERM $$' </dev/null
+SHELL=/usr/sbin/nologin status 0 shim -q --bootstrap ssh far 'echo out' </dev/null # a service's: it speaks on stdout
+out_is out && err_is ""
 status 127 shim -q far no-such-command-here </dev/null
 
 step "bytes both ways, and both ends"
