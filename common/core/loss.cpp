@@ -3,6 +3,15 @@
 #include <algorithm>
 
 namespace mcdtp {
+namespace {
+
+constexpr Duration kMostLonger = seconds(1);
+
+}  // namespace
+
+Duration RttEstimator::believed(Duration sample) const {
+  return has_sample_ ? std::min(sample, 2 * smoothed_ + 4 * variation_ + kMostLonger) : sample;
+}
 
 void RttEstimator::on_sample(Duration latest) {
   latest_ = latest;
@@ -54,7 +63,8 @@ bool LossDetector::on_report(Time now, const ReportFrame& report, SentPackets& s
   newest_sequence_ = std::max(report.sequence, newest_sequence_);
   const SentPacket* newest = overtaken ? nullptr : sent.find(largest);
   const bool sample = newest != nullptr && newest->state == SentPacket::State::kOutstanding;
-  if (sample) news.rtt = std::max<Duration>(now - newest->sent_at - report.delay, microseconds(1));
+  if (sample)
+    news.rtt = rtt_.believed(std::max<Duration>(now - newest->sent_at - report.delay, microseconds(1)));
   largest_covered_ = std::max(largest, largest_covered_.value_or(0));
   for (const Range& range : report.ranges) {
     if (range.end <= sent.first()) break;

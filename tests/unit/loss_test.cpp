@@ -78,6 +78,21 @@ TEST_F(Loss, RttIsOfTheNewestWithoutTheReceiversDelay) {
   EXPECT_EQ(loss.rtt().min(), 100ms);
 }
 
+// One of us was stopped, and what came lay there for an hour.
+TEST_F(Loss, ASampleOfHoursIsNotBelievedAtOnce) {
+  send(0ms);
+  report(100ms, {{0, 1}});
+  send(200ms);
+  EXPECT_LE(report(1h, {{0, 2}}).rtt, 1500ms);
+  EXPECT_LE(loss.rtt().smoothed(), 300ms);
+  // A path that has become that slow is believed in time.
+  for (PacketNumber n = 2; n < 100; ++n) {
+    send(2h + 10min * n);
+    report(2h + 10min * n + 30s, {{0, n + 1}});
+  }
+  EXPECT_GE(loss.rtt().smoothed(), 29s);
+}
+
 TEST_F(Loss, ADelayLongerThanTheTripGivesAPositiveSample) {
   send(0ms);
   EXPECT_EQ(report(1ms, {{0, 1}}, 1h).rtt, 1us);
