@@ -141,7 +141,14 @@ class Streams {
   void on_complete(const CompleteFrame& frame);
 
   // REQUIRES: bytes >= kMinMemory.
-  void set_memory(std::uint64_t bytes) { shares_ = MemoryShares(bytes); }
+  // What we would grant. Until it is agreed on the session gets no more credit than any agreement allows: credit
+  // cannot be taken back, and what of it exceeds the memory would keep all writers waiting.
+  void wish_memory(std::uint64_t bytes) { shares_ = MemoryShares(bytes); }
+  // What is agreed on, at least kMinMemory.
+  void set_memory(std::uint64_t bytes) {
+    shares_ = MemoryShares(bytes);
+    most_session_window_ = bytes;
+  }
   std::size_t count() const { return streams_.size(); }
   // The peer has all that was written to streams other than stdin and stderr, or wants no more of it. Where it becomes
   // so by what the peer said, that is news: kDelivered or kStopped.
@@ -191,6 +198,7 @@ class Streams {
   ControlQueue& control_;
   std::deque<StreamNews>& news_;
   MemoryShares shares_{kDefaultMemory};
+  std::uint64_t most_session_window_ = MemoryShares(kMinMemory).session_window(0);
   BlockPool sending_;
   BlockPool receiving_;
   std::map<StreamId, Stream> streams_;

@@ -72,8 +72,8 @@ void Streams::renew_credit(StreamId id, Stream& stream) {
 
 // Twice what the streams may send, so that it never holds up one of them before its own credit does.
 void Streams::renew_session_credit() {
-  const std::uint64_t window =
-      std::min(shares_.session_window(sending_.in_use()), std::max(kInitialSessionWindow, 2 * committed_));
+  const std::uint64_t window = std::min({shares_.session_window(sending_.in_use()), most_session_window_,
+                                         std::max(kInitialSessionWindow, 2 * committed_)});
   if (const auto limit = session_window_.renew(session_consumed_, session_highest_, window))
     control_.push(SessionCreditFrame{*limit});
 }

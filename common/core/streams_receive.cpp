@@ -65,6 +65,7 @@ std::optional<std::string> Streams::on_fin(const FinFrame& frame) {
   Stream* stream = find_or_create(frame.stream);
   if (stream == nullptr) return absent(frame.stream);
   if (auto wrong = fault(frame.stream, stream->recv.on_fin(frame.final_size).verdict)) return wrong;
+  account(*stream);  // credit beyond the end is nobody's any more
   after_receive(frame.stream, *stream);
   return std::nullopt;
 }

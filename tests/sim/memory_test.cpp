@@ -93,6 +93,17 @@ TEST_P(Memory, BulkBothWaysWithReadersThatPause) {
 
 INSTANTIATE_TEST_SUITE_P(Mebibytes, Memory, testing::Values(8 * kMebibyte, 64 * kMebibyte, 256 * kMebibyte));
 
+// Streams of a client that grants much, to a server that has little and says so only after they have been opened.
+TEST(MemoryOfTwo, TheSmallerOneStopsNobodyWhoWrites) {
+  WorldSettings settings = fast(256 * kMebibyte);
+  settings.server_memory = kMinMemory;
+  World world(settings);
+  for (int i = 0; i < 60; ++i) world.client.open("x");
+  world.client.send(kStdio, 5'000'000);
+  EXPECT_TRUE(world.run_until([&] { return world.server.ended(kStdio); }, seconds(30)));
+  EXPECT_TRUE(world.server.intact());
+}
+
 // A short command needs little, however much is allowed.
 TEST(MemoryOfAShortCommand, LittleIsUsedForLittle) {
   Watched watched(fast(256 * kMebibyte));

@@ -30,7 +30,7 @@ SessionConfig session_config(Role role, const WorldSettings& settings) {
   SessionConfig config;
   config.role = role;
   config.channels = settings.channels;
-  config.memory = settings.memory;
+  config.memory = role == Role::kServer ? settings.server_memory.value_or(settings.memory) : settings.memory;
   config.congestion = [name = settings.congestion, rate = settings.fixed_rate_bps, pacing = settings.pacing] {
     return make_congestion(name, rate, pacing);
   };

@@ -33,6 +33,7 @@ struct WorldSettings {
   Pacing pacing = Pacing::kTrains;
   Coupling coupling = Coupling::kCoupled;
   std::uint64_t memory = kDefaultMemory;
+  std::optional<std::uint64_t> server_memory;  // where it is another
   // Links of another world, crossed instead of `up` and `down`: see run_together().
   std::shared_ptr<Link> shared_up;
   std::shared_ptr<Link> shared_down;

@@ -324,6 +324,41 @@ TEST(Streams, WhatIsKeptForAPeerIsBounded) {
   EXPECT_EQ(sender.count_news(Kind::kWritable, kStdio), 1u);
 }
 
+// What a stream was given beyond its end is there for the others again, though nothing more is read of it.
+TEST(Streams, CreditBeyondAnEndIsNobodys) {
+  const auto credit_beside_stdin = [](bool has_ended) {
+    Side side(Role::kServer);
+    side.streams.set_memory(kMinMemory);
+    const auto receive = [&side](StreamId id, std::uint64_t from, std::uint64_t to) {
+      const std::vector<std::uint8_t> bytes(1000, 'x');
+      for (std::uint64_t at = from; at < to; at += bytes.size()) {
+        ASSERT_FALSE(side.streams.on_data(side.now += microseconds(10), {id, at, bytes}, Side::kRtt)) << at;
+        side.read_all(id);
+      }
+    };
+    receive(kStdio, 0, 3'000'000);
+    if (has_ended) {
+      EXPECT_FALSE(side.streams.on_fin({kStdio, 3'000'000}));
+    }
+    EXPECT_FALSE(side.streams.on_open({kFirstClientStream, "x"}));
+    receive(kFirstClientStream, 0, 300'000);
+    std::uint64_t limit = 0;
+    for (const auto& credit : side.waiting<StreamCreditFrame>())
+      if (credit.stream == kFirstClientStream) limit = credit.limit;
+    return limit;
+  };
+  EXPECT_GT(credit_beside_stdin(true), 2 * credit_beside_stdin(false));
+}
+
+// Credit cannot be taken back: what is given before the memory is agreed on must leave room for those who write.
+TEST(Streams, WriterHasRoomHoweverLittleIsAgreedOn) {
+  Side side(Role::kClient);
+  side.streams.wish_memory(256 << 20);
+  for (int i = 0; i < 100; ++i) side.streams.open("x");
+  side.streams.set_memory(kMinMemory);
+  EXPECT_FALSE(side.streams.write_room(kStdio).empty());
+}
+
 // Writers whose peer reports nothing, many of them: none is without room, and one that lets go wakes the others.
 TEST(Streams, WritersShareTheMemory) {
   Side side(Role::kClient);
