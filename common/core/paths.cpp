@@ -10,6 +10,11 @@ Paths::Path* Paths::find(PathId id) {
   return it == paths_.end() ? nullptr : &*it;
 }
 
+std::optional<PathId> Paths::chosen() const {
+  const Path* path = active_ ? find(*active_) : nullptr;
+  return path != nullptr && path->ours ? active_ : std::nullopt;
+}
+
 void Paths::set_candidates(const std::vector<PathId>& candidates) {
   for (const PathId id : candidates) {
     if (find(id) == nullptr) paths_.push_back({id, true, true, false, 0, 0});
@@ -19,10 +24,11 @@ void Paths::set_candidates(const std::vector<PathId>& candidates) {
 bool Paths::on_packet(PathId from, std::size_t bytes, bool highest) {
   if (Path* known = find(from)) {
     known->received += bytes;
-    if (!highest || active_ == from || newest_ == from) return false;
+    if (!highest || newest_ == from) return false;
     newest_ = from;
-    known->wanted = true;
-    return !known->ours;
+    if (active_ == from) stop_following();
+    known->wanted = active_ != from;
+    return known->wanted && !known->ours;
   }
   if (!highest) return false;
   if (paths_.size() >= kMaxPaths) {
@@ -41,8 +47,14 @@ bool Paths::on_covered(PathId id) {
   // Our own candidates: the first that answers wins. A far address: the newest.
   if (path->ours && active_) return false;
   active_ = id;
-  for (Path& other : paths_) other.wanted = false;
+  // The peer may have moved on meanwhile.
+  for (Path& other : paths_) other.wanted = other.wanted && !other.ours && newest_ == other.id;
   return true;
+}
+
+// The peer is where it was proved to be.
+void Paths::stop_following() {
+  for (Path& path : paths_) path.wanted = path.wanted && path.ours;
 }
 
 void Paths::on_sent(PathId id, std::size_t bytes) {

@@ -27,6 +27,8 @@ class Paths {
   void doubt();
 
   std::optional<PathId> active() const { return active_; }
+  // The active path, where it is one of our own choosing.
+  std::optional<PathId> chosen() const;
   // Where a report may go: the active path, else the newest heard from.
   std::optional<PathId> reply() const { return active_ ? active_ : newest_; }
   std::vector<PathId> unproved() const;
@@ -45,6 +47,7 @@ class Paths {
   };
   static constexpr std::size_t kMaxPaths = 16;
 
+  void stop_following();
   Path* find(PathId id);
   const Path* find(PathId id) const { return const_cast<Paths*>(this)->find(id); }
 

@@ -154,6 +154,7 @@ class Session {
   SentPacket* twin_of(const SentPacket& packet) { return packet.twin ? find_packet(*packet.twin) : nullptr; }
   void on_proved(Time now, Channel& channel);
   void on_first_proved(Time now, const Channel& channel);
+  void learn_way(Channel& channel, const Channel& from);
   void doubt(Time now, Channel& channel);
   void take_rate(Channel& channel, const SentPacket& newest, ReportSample& sample);
   void feed_congestion(Time now, Channel& channel, ReportSample& sample);

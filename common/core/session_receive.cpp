@@ -245,14 +245,22 @@ void Session::on_first_proved(Time now, const Channel& channel) {
     // The other channels of a client follow the first that found its way. (Not the second: each would make
     // all the rest probe anew, a burst that grows with the square of their number.)
     if (other.is_datagram() && !other.proved() && role_ == Role::kClient) {
-      other.paths.set_candidates({*channel.paths.active()});
+      learn_way(other, channel);
       other.probe_soon(now);
     }
   }
 }
 
+// Candidates have the same numbers on all channels of a client; an address that one has learnt has its number there only.
+void Session::learn_way(Channel& channel, const Channel& from) {
+  if (const auto way = from.paths.chosen()) channel.paths.set_candidates({*way});
+}
+
 void Session::doubt(Time now, Channel& channel) {
   lose_all(now, channel);
+  for (const auto& [id, other] : channels_) {
+    if (other.is_datagram() && role_ == Role::kClient) learn_way(channel, other);
+  }
   channel.doubt(now);
   events_.push_back({SessionEventKind::kChannelDoubted, channel.id(), 0, {}});
   count_in_flight();

@@ -64,6 +64,44 @@ TEST(Paths, TheOldAddressStaysUntilTheNewEchoes) {
   EXPECT_EQ(paths.active(), 1u);
 }
 
+// The echo of one probe comes when the peer has moved on already: the next one is still wanted.
+TEST(Paths, APeerThatMovesTwiceIsFollowedTwice) {
+  Paths paths;
+  paths.on_packet(1, 1200, true);
+  paths.on_covered(1);
+  paths.on_packet(2, 50, true);
+  paths.on_packet(3, 50, true);
+  EXPECT_TRUE(paths.on_covered(2));
+  EXPECT_EQ(paths.unproved(), Ids{3});
+  EXPECT_TRUE(paths.on_covered(3));
+  EXPECT_EQ(paths.active(), 3u);
+  EXPECT_TRUE(paths.unproved().empty());
+}
+
+// One that is back where it was is not looked for elsewhere.
+TEST(Paths, APeerThatComesBackIsFollowedNoMore) {
+  Paths paths;
+  paths.on_packet(1, 1200, true);
+  paths.on_covered(1);
+  EXPECT_TRUE(paths.on_packet(2, 50, true));
+  EXPECT_FALSE(paths.on_packet(1, 50, true));
+  EXPECT_TRUE(paths.unproved().empty());
+  EXPECT_FALSE(paths.on_covered(2));
+  EXPECT_EQ(paths.active(), 1u);
+}
+
+TEST(Paths, OnlyOwnCandidatesAreOthersToo) {
+  Paths paths;
+  paths.set_candidates({1});
+  EXPECT_FALSE(paths.chosen());
+  paths.on_covered(1);
+  EXPECT_EQ(paths.chosen(), 1u);
+  paths.on_packet(7, 1200, true);
+  paths.on_covered(7);
+  EXPECT_EQ(paths.active(), 7u);
+  EXPECT_FALSE(paths.chosen());
+}
+
 // Much more was sent there than came from it: the limit must not forbid the probe that would bring it back.
 TEST(Paths, ADoubtedAddressThatOnceEchoedMayBeProbed) {
   Paths paths;
