@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cerrno>
+#include <utility>
 
 #include "common/io/descriptor.h"
 
@@ -80,7 +81,10 @@ bool ChannelBridge::read_channel() {
   if (!out_.empty() || !err_.empty()) return false;
   const bool some_out = fill(out_, false);
   const bool some_err = fill(err_, true);
-  return some_out || some_err;
+  if (some_out || some_err) return true;
+  // Of the other stream's bytes, which came with those, no socket tells any more.
+  const std::size_t unread = channel_.unread();
+  return std::exchange(unread_, unread) != unread;
 }
 
 bool ChannelBridge::fill(std::string& buffer, bool from_stderr) {

@@ -19,6 +19,8 @@ class SshChannel {
   virtual bool send_eof() = 0;
   // How many bytes came, of the command's stderr or stdout; nothing: none now, or none any more.
   virtual std::optional<std::size_t> read(bool from_stderr, std::span<char> buffer) = 0;
+  // How many bytes have been taken from the socket and not been read. Reading one stream may bring bytes of the other.
+  virtual std::size_t unread() const = 0;
   // Has the far side said that no more bytes come, and have all been read?
   virtual bool at_eof() = 0;
   // Has the far side closed the channel? REQUIRES: at_eof().
@@ -57,6 +59,7 @@ class ChannelBridge {
   SshChannel& channel_;
   std::string in_;            // read from 0, not yet taken by the channel; unchanged until it is
   std::string out_, err_;     // not yet written to 1 and 2
+  std::size_t unread_ = 0;    // in the channel, when there was last nothing to be read
   bool in_ended_ = false;     // 0 is at its end
   bool eof_said_ = false;     // and the far side knows
   bool must_repeat_ = false;  // write() or send_eof() waits for the socket to be readable

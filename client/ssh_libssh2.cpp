@@ -253,6 +253,7 @@ class Libssh2Channel : public SshChannel {
   std::optional<std::size_t> write(std::string_view data) override;
   bool send_eof() override;
   std::optional<std::size_t> read(bool from_stderr, std::span<char> buffer) override;
+  std::size_t unread() const override;
   bool at_eof() override { return libssh2_channel_eof(channel_) != 0; }
   bool is_closed() override { return succeeded(libssh2_channel_wait_closed(channel_)); }
   bool has_room() const override { return session_.outside().queue.size() < kMaxQueued; }
@@ -308,6 +309,12 @@ std::optional<std::size_t> Libssh2Channel::read(bool from_stderr, std::span<char
   const ssize_t got = libssh2_channel_read_ex(channel_, stream, buffer.data(), buffer.size());
   if (!succeeded(got) || got == 0) return std::nullopt;
   return static_cast<std::size_t>(got);
+}
+
+std::size_t Libssh2Channel::unread() const {
+  unsigned long bytes = 0;
+  libssh2_channel_window_read_ex(channel_, &bytes, nullptr);
+  return bytes;
 }
 
 milliseconds patience_of(const SshConfig& config) {

@@ -41,7 +41,7 @@ export XDG_CONFIG_HOME=/nonexistent XDG_CACHE_HOME=/nonexistent
 step() { e2e_step="$*"; echo "- $*"; }
 fail() {
   echo "FAILED: $e2e_step: $*"
-  for file in out err; do [ ! -s "$dir/$file" ] || { echo "-- $file:"; head -c 2000 "$dir/$file"; echo; }; done
+  for file in out err log; do [ ! -s "$dir/$file" ] || { echo "-- $file:"; head -c 2000 "$dir/$file"; echo; }; done
   exit 1
 }
 skip() { echo "skipped: $*"; exit 77; }
