@@ -9,8 +9,9 @@ constexpr Duration kMostLonger = seconds(1);
 
 }  // namespace
 
-Duration RttEstimator::believed(Duration sample) const {
-  return has_sample_ ? std::min(sample, 2 * smoothed_ + 4 * variation_ + kMostLonger) : sample;
+std::optional<Duration> RttEstimator::sample(Duration trip, Duration held) const {
+  if (held >= trip) return std::nullopt;
+  return std::min(trip - held, 2 * smoothed_ + 4 * variation_ + kMostLonger);
 }
 
 void RttEstimator::on_sample(Duration latest) {
@@ -62,9 +63,8 @@ bool LossDetector::on_report(Time now, const ReportFrame& report, SentPackets& s
   const bool overtaken = report.sequence <= newest_sequence_;
   newest_sequence_ = std::max(report.sequence, newest_sequence_);
   const SentPacket* newest = overtaken ? nullptr : sent.find(largest);
-  const bool sample = newest != nullptr && newest->state == SentPacket::State::kOutstanding;
-  if (sample)
-    news.rtt = rtt_.believed(std::max<Duration>(now - newest->sent_at - report.delay, microseconds(1)));
+  if (newest != nullptr && newest->state == SentPacket::State::kOutstanding)
+    news.rtt = rtt_.sample(now - newest->sent_at, report.delay);
   largest_covered_ = std::max(largest, largest_covered_.value_or(0));
   for (const Range& range : report.ranges) {
     if (range.end <= sent.first()) break;
@@ -74,7 +74,7 @@ bool LossDetector::on_report(Time now, const ReportFrame& report, SentPackets& s
     }
   }
   covered_.remove_below(sent.first());
-  if (sample) rtt_.on_sample(*news.rtt);
+  if (news.rtt) rtt_.on_sample(*news.rtt);
   if (!news.covered.empty() || !news.covered_late.empty()) {
     backoff_ = probes_unanswered_ = 0;
     waiting_since_ = now;

@@ -15,9 +15,11 @@ class RttEstimator {
 
   // Without the time that the receiver held the report. REQUIRES: latest > 0.
   void on_sample(Duration latest);
-  // As much of a sample as can be believed at once. A process that was stopped, ours or the peer's, finds packets that
-  // have waited for it, for hours maybe, and one such sample must not be what time-outs go by from then on.
-  Duration believed(Duration sample) const;
+  // As much of a sample as can be believed at once: of a packet reported `trip` after it was sent, the report `held` for so
+  // long by the peer. A process that was stopped, ours or the peer's, finds packets that have waited for it, for hours
+  // maybe, and one such sample must not be what time-outs go by from then on. Where a host slept no longer than its
+  // clock says, or its clock slept too, it was held for longer than it was away: no sample.
+  std::optional<Duration> sample(Duration trip, Duration held) const;
 
   bool has_sample() const { return has_sample_; }
   Duration smoothed() const { return smoothed_; }

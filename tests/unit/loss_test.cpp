@@ -93,9 +93,20 @@ TEST_F(Loss, ASampleOfHoursIsNotBelievedAtOnce) {
   EXPECT_GE(loss.rtt().smoothed(), 29s);
 }
 
-TEST_F(Loss, ADelayLongerThanTheTripGivesAPositiveSample) {
+TEST_F(Loss, NorIsTheFirst) {
   send(0ms);
-  EXPECT_EQ(report(1ms, {{0, 1}}, 1h).rtt, 1us);
+  EXPECT_LE(report(1h, {{0, 1}}).rtt, 3s);
+}
+
+// The clock of a host that sleeps may stand still, and the peer's goes on.
+TEST_F(Loss, ADelayLongerThanTheTripCoversAndGivesNoSample) {
+  send(0ms);
+  report(100ms, {{0, 1}});
+  send(200ms);
+  const ReportNews news = report(201ms, {{0, 2}}, 1h);
+  EXPECT_EQ(news.covered, Numbers{1});
+  EXPECT_FALSE(news.rtt);
+  EXPECT_EQ(loss.rtt().min(), 100ms);
 }
 
 TEST_F(Loss, ReportOfANumberNeverSentChangesNothing) {
