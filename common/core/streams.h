@@ -145,10 +145,7 @@ class Streams {
   // cannot be taken back, and what of it exceeds the memory would keep all writers waiting.
   void wish_memory(std::uint64_t bytes) { shares_ = MemoryShares(bytes); }
   // What is agreed on, at least kMinMemory.
-  void set_memory(std::uint64_t bytes) {
-    shares_ = MemoryShares(bytes);
-    most_session_window_ = bytes;
-  }
+  void set_memory(std::uint64_t bytes);
   std::size_t count() const { return streams_.size(); }
   // The peer has all that was written to streams other than stdin and stderr, or wants no more of it. Where it becomes
   // so by what the peer said, that is news: kDelivered or kStopped.

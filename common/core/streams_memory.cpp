@@ -11,6 +11,14 @@ constexpr std::uint64_t kAhead = 16;  // times what has come of a stream it may 
 
 }  // namespace
 
+// Shares of another size count what was given out before anew; and the session may have been held at the least.
+void Streams::set_memory(std::uint64_t bytes) {
+  shares_ = MemoryShares(bytes);
+  most_session_window_ = bytes;
+  for (auto& [id, stream] : streams_) account(stream);
+  renew_session_credit();
+}
+
 // A peer may grant any credit and report nothing: what we keep for it is bounded all the same.
 bool Streams::may_write(const Stream& stream, std::size_t skip) const {
   // What cannot be sent now may wait with its writer.

@@ -56,6 +56,7 @@ std::optional<std::string> Streams::on_data(Time now, const DataFrame& frame, Du
   if (auto wrong = fault(frame.stream, outcome.verdict)) return wrong;
   session_highest_ += outcome.highest_rose_by;
   if (session_highest_ > session_window_.limit()) return "the session went beyond its credit";
+  if (!stream->recv.wants_credit()) account(*stream);  // its end was known before, and is reached
   if (tuner_.on_arrived(now, outcome.highest_rose_by, rtt)) grow_windows();
   after_receive(frame.stream, *stream);
   return std::nullopt;

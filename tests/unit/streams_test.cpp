@@ -324,9 +324,11 @@ TEST(Streams, WhatIsKeptForAPeerIsBounded) {
   EXPECT_EQ(sender.count_news(Kind::kWritable, kStdio), 1u);
 }
 
-// What a stream was given beyond its end is there for the others again, though nothing more is read of it.
+// What a stream was given beyond its end is there for the others again, though nothing more is read of it, and whether
+// the end or the last byte comes last.
 TEST(Streams, CreditBeyondAnEndIsNobodys) {
-  const auto credit_beside_stdin = [](bool has_ended) {
+  enum class End { kNone, kLast, kBeforeTheLastByte };
+  const auto credit_beside_stdin = [](End end) {
     Side side(Role::kServer);
     side.streams.set_memory(kMinMemory);
     const auto receive = [&side](StreamId id, std::uint64_t from, std::uint64_t to) {
@@ -336,8 +338,12 @@ TEST(Streams, CreditBeyondAnEndIsNobodys) {
         side.read_all(id);
       }
     };
-    receive(kStdio, 0, 3'000'000);
-    if (has_ended) {
+    receive(kStdio, 0, 2'999'000);
+    if (end == End::kBeforeTheLastByte) {
+      EXPECT_FALSE(side.streams.on_fin({kStdio, 3'000'000}));
+    }
+    EXPECT_FALSE(side.data(kStdio, 2'999'000, 1000));
+    if (end == End::kLast) {
       EXPECT_FALSE(side.streams.on_fin({kStdio, 3'000'000}));
     }
     EXPECT_FALSE(side.streams.on_open({kFirstClientStream, "x"}));
@@ -347,7 +353,8 @@ TEST(Streams, CreditBeyondAnEndIsNobodys) {
       if (credit.stream == kFirstClientStream) limit = credit.limit;
     return limit;
   };
-  EXPECT_GT(credit_beside_stdin(true), 2 * credit_beside_stdin(false));
+  EXPECT_GT(credit_beside_stdin(End::kLast), 2 * credit_beside_stdin(End::kNone));
+  EXPECT_GT(credit_beside_stdin(End::kBeforeTheLastByte), 2 * credit_beside_stdin(End::kNone));
 }
 
 // Credit cannot be taken back: what is given before the memory is agreed on must leave room for those who write.
@@ -357,6 +364,19 @@ TEST(Streams, WriterHasRoomHoweverLittleIsAgreedOn) {
   for (int i = 0; i < 100; ++i) side.streams.open("x");
   side.streams.set_memory(kMinMemory);
   EXPECT_FALSE(side.streams.write_room(kStdio).empty());
+}
+
+// Readers that pause may have taken all that was given before: who comes then is not to wait for them.
+TEST(Streams, TheSessionIsGivenMoreWhenMemoryIsAgreedOn) {
+  Side side(Role::kServer);
+  side.streams.wish_memory(256 << 20);
+  for (StreamId id = kFirstClientStream; id < kFirstClientStream + 200; id += 2) {
+    EXPECT_FALSE(side.streams.on_open({id, "x"}));
+    EXPECT_FALSE(side.data(id, 0, kInitialStreamWindow));
+  }
+  const std::size_t before = side.waiting<SessionCreditFrame>().size();
+  side.streams.set_memory(256 << 20);
+  EXPECT_EQ(side.waiting<SessionCreditFrame>().size(), before + 1);
 }
 
 // Writers whose peer reports nothing, many of them: none is without room, and one that lets go wakes the others.
