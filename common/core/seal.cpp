@@ -170,7 +170,7 @@ std::optional<MutableBytes> Opener::open(MutableBytes packet) {
   if (!header || packet.size() < kSealOverhead || header->channel != channel_) return std::nullopt;
   const std::uint64_t epoch = epoch_of(header->number);
   if (!is_acceptable(epoch)) return std::nullopt;
-  EpochCipher& cipher = ciphers_[epoch % ciphers_.size()];
+  EpochCipher& cipher = epoch <= newest_epoch_ + 1 ? ciphers_[epoch % ciphers_.size()] : far_ahead_;
   cipher.set_epoch(*keys_, direction_, channel_, epoch, EpochCipher::Use::kOpen);
   if (!cipher.open(header->number, packet)) return std::nullopt;
   newest_epoch_ = std::max(newest_epoch_, epoch);
@@ -178,7 +178,7 @@ std::optional<MutableBytes> Opener::open(MutableBytes packet) {
 }
 
 bool Opener::is_acceptable(std::uint64_t epoch) const {
-  return epoch <= newest_epoch_ + 1 && epoch + 1 >= newest_epoch_;
+  return epoch <= newest_epoch_ + kMostAhead && epoch + 1 >= newest_epoch_;
 }
 
 }  // namespace mcdtp

@@ -106,14 +106,17 @@ class Sealer {
 
 // Opens what the other end sends on one channel. What is not authentic changes nothing but its own bytes.
 // It does not know replays: the receipts do. REQUIRES: `keys` outlives it.
-// Invariant: the three ciphers can hold the key of each acceptable epoch; epoch e has cipher e % 3.
+// Invariant: the three ciphers can hold the key of each acceptable epoch but those far ahead; epoch e has cipher e % 3.
 class Opener {
  public:
+  // A way may be blocked for days, while the peer goes on numbering what it sends there.
+  static constexpr std::uint64_t kMostAhead = 1024;
+
   Opener(const SessionKeys& keys, Direction direction, ChannelId channel)
       : keys_(&keys), direction_(direction), channel_(channel) {}
 
-  // The frames, where they stood in `packet`. Unset: too short, of another channel, more than one epoch away
-  // from the newest opened, or not authentic; then the packet's frames are spoilt, its header is not.
+  // The frames, where they stood in `packet`. Unset: too short, of another channel, more than one epoch
+  // behind the newest opened or kMostAhead before it, or not authentic; then the packet's frames are spoilt, its header is not.
   [[nodiscard]] std::optional<MutableBytes> open(MutableBytes packet);
 
  private:
@@ -124,6 +127,7 @@ class Opener {
   ChannelId channel_;
   std::uint64_t newest_epoch_ = 0;
   std::array<EpochCipher, 3> ciphers_;
+  EpochCipher far_ahead_;  // so that who forges such packets costs no key that is in use
 };
 
 }  // namespace mcdtp
