@@ -20,8 +20,14 @@ void Channel::probe_soon(Time now) {
   probe_interval_ = kFirstProbeInterval;
 }
 
+// It may have slept, and next_probe_ be far away by now.
+void Channel::on_heard(Time now) {
+  if (!proved() && next_probe_ < kNever && last_probe_ + kProbeWhereHeard <= now) next_probe_ = now;
+}
+
 Channel::Due Channel::on_timeout(Time now) {
   if (next_probe_ <= now) {
+    last_probe_ = now;
     if (!proved()) give_up_old_probes(now);
     const auto unproved = paths.unproved();
     to_probe_.assign(unproved.begin(), unproved.end());
@@ -29,7 +35,7 @@ Channel::Due Channel::on_timeout(Time now) {
     probe_interval_ = std::min(2 * probe_interval_, kMaxProbeInterval);
   }
   if (!datagram_ || !proved()) return Due::kNothing;
-  if (last_sent_ + kKeepalive <= now) ping_due_ = true;
+  keep_alive(now);
   if (probe_timer() > now) return Due::kNothing;
   loss.on_probe_timeout();
   ping_due_ = true;

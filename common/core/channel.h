@@ -30,6 +30,8 @@ class Channel {
   static constexpr Duration kMaxProbeInterval = seconds(10);
   // A probe without answer is given up after this.
   static constexpr Duration kProbeLife = seconds(20);
+  // Nor is one probed more often than this because its peer was heard of.
+  static constexpr Duration kProbeWhereHeard = seconds(1);
   // An idle UDP channel says something this often: home routers forget a mapping after 30 s.
   static constexpr Duration kKeepalive = seconds(15);
   // Probe time-outs in a row after which a channel is no longer used until it proves itself again.
@@ -59,6 +61,12 @@ class Channel {
   // The address that the next packet is to probe, taken off the list.
   std::optional<PathId> take_probe();
   bool has_probe() const { return !to_probe_.empty(); }
+  // Time runs for keep_alive() from now on.
+  void begin(Time now) { last_sent_ = now; }
+  // Says something where it has said nothing that asks for an answer for kKeepalive.
+  void keep_alive(Time now) { ping_due_ = ping_due_ || last_sent_ + kKeepalive <= now; }
+  // The peer was heard of: it may answer, where it did not before.
+  void on_heard(Time now);
   bool ping_due() const { return ping_due_; }
   void want_ping() { ping_due_ = true; }
 
@@ -99,6 +107,7 @@ class Channel {
   bool ping_due_ = false;
   std::deque<PathId> to_probe_;
   Time next_probe_ = kNever;
+  Time last_probe_{};
   Duration probe_interval_ = kFirstProbeInterval;
   Time last_sent_{};
   Time next_floor_{};

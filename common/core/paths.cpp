@@ -15,10 +15,12 @@ std::optional<PathId> Paths::chosen() const {
   return path != nullptr && path->ours ? active_ : std::nullopt;
 }
 
-void Paths::set_candidates(const std::vector<PathId>& candidates) {
+bool Paths::set_candidates(const std::vector<PathId>& candidates) {
+  const std::size_t before = paths_.size();
   for (const PathId id : candidates) {
     if (find(id) == nullptr) paths_.push_back({id, true, true, false, 0, 0});
   }
+  return paths_.size() > before;
 }
 
 bool Paths::on_packet(PathId from, std::size_t bytes, bool highest) {

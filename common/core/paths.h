@@ -15,8 +15,8 @@ class Paths {
  public:
   static constexpr std::uint64_t kAmplification = 3;
 
-  // Addresses of our own choosing, to be probed.
-  void set_candidates(const std::vector<PathId>& candidates);
+  // Addresses of our own choosing, to be probed. True: one of them is new.
+  bool set_candidates(const std::vector<PathId>& candidates);
   // An authenticated packet came from here; only the channel's highest number makes a new address count.
   // True: the address is new and wants a probe.
   bool on_packet(PathId from, std::size_t bytes, bool highest);
@@ -29,6 +29,7 @@ class Paths {
   std::optional<PathId> active() const { return active_; }
   // The active path, where it is one of our own choosing.
   std::optional<PathId> chosen() const;
+  bool knows(PathId path) const { return find(path) != nullptr; }
   // Where a report may go: the active path, else the newest heard from.
   std::optional<PathId> reply() const { return active_ ? active_ : newest_; }
   std::vector<PathId> unproved() const;

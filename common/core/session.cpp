@@ -53,7 +53,7 @@ void Session::add_stream_channel(Time now, ChannelId id) {
   Channel& channel = channels_.try_emplace(id, id, false).first->second;
   // A TCP connection has to prove each direction before it is the control link.
   if (id >= kFirstTcpChannel) channel.want_ping();
-  channel.on_sent(now, false);
+  channel.begin(now);
 }
 
 void Session::remove_channel(Time now, ChannelId id) {
@@ -122,7 +122,17 @@ void Session::on_timeout(Time now) {
     }
     if (channel.on_timeout(now) == Channel::Due::kProbeTimeout) probe_timed_out(now, channel);
   }
+  keep_ssh_alive(now);
   decide_udp(now);
+}
+
+// As long as bytes move the SSH connection says something, whatever way they go: for sshd's ChannelTimeout and for a NAT
+// it would else be idle. Where none move it is as silent as ssh's own.
+void Session::keep_ssh_alive(Time now) {
+  Channel* ssh = find(kSshChannel);
+  if (ssh == nullptr || streams_.bytes_sent() == sent_when_ssh_spoke_ || ssh->ping_due()) return;
+  ssh->keep_alive(now);
+  if (ssh->ping_due()) sent_when_ssh_spoke_ = streams_.bytes_sent();
 }
 
 void Session::probe_timed_out(Time now, Channel& channel) {

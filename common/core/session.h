@@ -153,13 +153,16 @@ class Session {
   SentPacket* find_packet(const PacketName& name);
   SentPacket* twin_of(const SentPacket& packet) { return packet.twin ? find_packet(*packet.twin) : nullptr; }
   void on_proved(Time now, Channel& channel);
-  void on_first_proved(Time now, const Channel& channel);
-  void learn_way(Channel& channel, const Channel& from);
+  void on_datagram(Time now, Channel& channel, PathId from, std::size_t size, bool highest);
+  void requeue_streams();
+  void lead_others(Time now, const Channel& channel);
+  bool learn_way(Channel& channel, const Channel& from);
   void doubt(Time now, Channel& channel);
   void take_rate(Channel& channel, const SentPacket& newest, ReportSample& sample);
   void feed_congestion(Time now, Channel& channel, ReportSample& sample);
   void count_in_flight();
   void probe_timed_out(Time now, Channel& channel);
+  void keep_ssh_alive(Time now);
 
   // path MTU: session_mtu.cpp. The first two say whether the packet was a probe; then that is all there is to it.
   bool mtu_covered(Time now, Channel& channel, PacketNumber number, const SentPacket& packet);
@@ -208,6 +211,7 @@ class Session {
   Scheduler scheduler_;
   Copies copies_{channels_};
   std::size_t proved_datagram_ = 0;
+  std::uint64_t sent_when_ssh_spoke_ = 0;  // bytes of all streams
   Time started_;
   Time reports_began_{};  // when a report was last due
   bool udp_decided_ = false;

@@ -14,10 +14,7 @@ bool Session::on_packet(Time now, ChannelId id, PathId from, PacketNumber number
     ++statistics_.duplicates;
     return false;
   }
-  if (channel->is_datagram()) statistics_.largest_received = std::max(statistics_.largest_received, size);
-  if (channel->is_datagram() && channel->paths.on_packet(from, size, channel->receipts.is_highest(number))) {
-    channel->probe_soon(now);
-  }
+  if (channel->is_datagram()) on_datagram(now, *channel, from, size, channel->receipts.is_highest(number));
   channel->statistics.bytes_received += size;
   Reader reader(frames);
   bool asks = false;
@@ -31,6 +28,12 @@ bool Session::on_packet(Time now, ChannelId id, PathId from, PacketNumber number
   if (reader.failed()) accept("a packet holds what is no frame");
   channel->receipts.schedule(now, asks, (flags & kNothingLeft) != 0);
   return true;
+}
+
+void Session::on_datagram(Time now, Channel& channel, PathId from, std::size_t size, bool highest) {
+  statistics_.largest_received = std::max(statistics_.largest_received, size);
+  if (channel.paths.on_packet(from, size, highest)) channel.probe_soon(now);
+  if (highest) channel.on_heard(now);
 }
 
 void Session::on_frame(Time now, Channel& channel, const Frame& frame) {
@@ -230,30 +233,36 @@ void Session::on_proved(Time now, Channel& channel) {
   events_.push_back({SessionEventKind::kChannelProved, channel.id(), 0, {}});
   if (!channel.is_datagram()) return;
   udp_decided_ = true;
-  if (proved_datagram_ == 0) on_first_proved(now, channel);
+  if (proved_datagram_ == 0) requeue_streams();
+  if (role_ == Role::kClient) lead_others(now, channel);
   count_in_flight();
 }
 
-void Session::on_first_proved(Time now, const Channel& channel) {
-  for (auto& [id, other] : channels_) {
-    // What waits on a stream channel would arrive last: it goes again.
-    if (!other.is_datagram()) {
-      for (SentPacket& packet : other.sent.packets()) {
-        if (packet.state == SentPacket::State::kOutstanding) requeue(packet);
-      }
-    }
-    // The other channels of a client follow the first that found its way. (Not the second: each would make
-    // all the rest probe anew, a burst that grows with the square of their number.)
-    if (other.is_datagram() && !other.proved() && role_ == Role::kClient) {
-      learn_way(other, channel);
-      other.probe_soon(now);
+// What waits on a stream channel would arrive last: it goes again.
+void Session::requeue_streams() {
+  for (auto& [id, channel] : channels_) {
+    if (channel.is_datagram()) continue;
+    for (SentPacket& packet : channel.sent.packets()) {
+      if (packet.state == SentPacket::State::kOutstanding) requeue(packet);
     }
   }
 }
 
+// The other channels of a client follow the first that found a way, and who shows them one that they did not know. (Not
+// each: all the rest would probe anew, a burst that grows with the square of their number.)
+void Session::lead_others(Time now, const Channel& channel) {
+  for (auto& [id, other] : channels_) {
+    if (!other.is_datagram() || other.proved()) continue;
+    const bool learnt = learn_way(other, channel);
+    if (learnt || proved_datagram_ == 0) other.probe_soon(now);
+  }
+}
+
 // Candidates have the same numbers on all channels of a client; an address that one has learnt has its number there only.
-void Session::learn_way(Channel& channel, const Channel& from) {
-  if (const auto way = from.paths.chosen()) channel.paths.set_candidates({*way});
+// False: it is known.
+bool Session::learn_way(Channel& channel, const Channel& from) {
+  const auto way = from.paths.chosen();
+  return way && channel.paths.set_candidates({*way});
 }
 
 void Session::doubt(Time now, Channel& channel) {

@@ -1,88 +1,11 @@
 #include <gtest/gtest.h>
 
-#include <optional>
-#include <vector>
-
-#include "common/core/session.h"
+#include "tests/unit/two_ways.h"
 
 namespace mcdtp {
 namespace {
 
-constexpr ChannelId kChannels = 3;
-constexpr Duration kTrip = milliseconds(5);
-
-// Two sessions whose client knows two addresses of the server; either may be cut off. The server sees the client at an
-// address of its own for each. Nothing else is lost.
-class TwoWays {
- public:
-  TwoWays() : client_(Time{}, config(Role::kClient)), server_(Time{}, config(Role::kServer)) {
-    for (Session* session : {&client_, &server_}) {
-      session->add_stream_channel(Time{}, kSshChannel);
-      for (ChannelId id = 0; id < kChannels; ++id) {
-        const bool probes = session == &client_ && id == 0;
-        session->add_datagram_channel(Time{}, id, probes ? std::vector<PathId>{0, 1} : std::vector<PathId>{});
-      }
-    }
-  }
-
-  void cut(PathId path) { cut_ = path; }
-  // The client uses channel 0 alone, or all again.
-  void hold_others(bool hold) {
-    for (ChannelId id = 1; id < kChannels; ++id) client_.set_blocked(id, hold);
-  }
-  void write() {
-    client_.streams().write_room(kStdio);
-    client_.streams().wrote(kStdio, 1000);
-  }
-  // In steps of a trip each.
-  void pass(Duration time) {
-    for (const Time end = now_ + time; now_ < end; now_ += kTrip) step();
-  }
-  std::optional<PathId> active(ChannelId id) { return client_.channel(id)->paths.active(); }
-
- private:
-  struct Flying {
-    ChannelId channel;
-    OutgoingPacket packet;
-    std::vector<std::uint8_t> frames;
-  };
-
-  static SessionConfig config(Role role) {
-    SessionConfig config;
-    config.role = role;
-    config.channels = kChannels;
-    config.congestion = [] { return make_congestion("fixed", 10'000'000); };
-    return config;
-  }
-
-  void step() {
-    for (Session* session : {&client_, &server_}) session->on_timeout(now_);
-    const auto up = take_all(client_), down = take_all(server_);
-    for (const Flying& one : up) give(server_, one);
-    for (const Flying& one : down) give(client_, one);
-  }
-
-  std::vector<Flying> take_all(Session& from) {
-    std::vector<Flying> all;
-    for (ChannelId id = 0; id <= kChannels; ++id) {
-      const ChannelId channel = id == kChannels ? kSshChannel : id;
-      std::vector<std::uint8_t> room(channel == kSshChannel ? 4096 : from.packet_room(channel));
-      while (const auto packet = from.poll_packet(now_, channel, room))
-        all.push_back({channel, *packet, {room.begin(), room.begin() + packet->size}});
-    }
-    return all;
-  }
-
-  void give(Session& to, const Flying& one) {
-    if (one.channel != kSshChannel && one.packet.path == cut_) return;
-    to.on_packet(now_, one.channel, one.packet.path, one.packet.number, one.packet.flags, one.frames,
-                 one.frames.size() + kSealOverhead);
-  }
-
-  Session client_, server_;
-  std::optional<PathId> cut_;
-  Time now_ = Time(seconds(1));
-};
+constexpr ChannelId kChannels = TwoWays::kChannels;
 
 // Only the first channel has the candidates; another that finds out later that the way is dead follows it all the same.
 TEST(SessionPaths, AllChannelsFindTheWayThatIsLeft) {
@@ -91,13 +14,58 @@ TEST(SessionPaths, AllChannelsFindTheWayThatIsLeft) {
   sessions.pass(seconds(3));
   for (ChannelId id = 0; id < kChannels; ++id) ASSERT_EQ(sessions.active(id), 0u) << id;
   sessions.cut(0);
-  sessions.hold_others(true);
+  sessions.use({0});
   sessions.write();
   sessions.pass(seconds(3));
   ASSERT_EQ(sessions.active(0), 1u);
-  sessions.hold_others(false);
+  sessions.use({0, 1, 2});
   sessions.pass(seconds(120));
   for (ChannelId id = 0; id < kChannels; ++id) EXPECT_EQ(sessions.active(id), 1u) << id;
+}
+
+// And one that found out when nobody knew another way does so when the first does, though a third still trusts the old.
+TEST(SessionPaths, WhoWasDoubtedFirstFollowsToo) {
+  TwoWays sessions;
+  sessions.cut(1);
+  sessions.pass(seconds(3));
+  sessions.cut(0);
+  sessions.use({1});
+  sessions.write();
+  sessions.pass(seconds(3));
+  ASSERT_EQ(sessions.active(1), std::nullopt);
+  ASSERT_EQ(sessions.active(0), 0u);
+  sessions.use({0, 1});
+  sessions.write();
+  sessions.pass(seconds(30));
+  EXPECT_EQ(sessions.active(0), 1u);
+  EXPECT_EQ(sessions.active(1), 1u);
+}
+
+// By then the server asks every ten seconds only.
+TEST(SessionPaths, WhoWakesUpIsFoundAtOnce) {
+  TwoWays sessions;
+  sessions.pass(seconds(3));
+  sessions.answer();
+  sessions.sleep(seconds(62));
+  ASSERT_FALSE(sessions.server_has_proved(0));
+  sessions.write();
+  sessions.pass(milliseconds(500));
+  EXPECT_TRUE(sessions.server_has_proved(0));
+}
+
+// While bytes move the SSH connection is not idle; without any it is, as ssh's own would be.
+TEST(SessionPaths, SshSpeaksNowAndThenWhileBytesGoElsewhere) {
+  TwoWays sessions;
+  sessions.pass(seconds(60));
+  const PacketNumber idle = sessions.by_ssh();
+  sessions.pass(seconds(60));
+  EXPECT_EQ(sessions.by_ssh(), idle);
+  for (int second = 0; second < 60; ++second) {
+    sessions.write();
+    sessions.pass(seconds(1));
+  }
+  EXPECT_GE(sessions.by_ssh(), idle + 3);
+  EXPECT_LE(sessions.by_ssh(), idle + 10);
 }
 
 }  // namespace
