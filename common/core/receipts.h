@@ -51,6 +51,7 @@ class Receipts {
   void reported_on_link() { link_due_ = kNever; }
 
   bool is_highest(PacketNumber number) const { return !seen_.empty() && seen_.back().end == number + 1; }
+  bool would_be_highest(PacketNumber number) const { return seen_.empty() || seen_.back().end <= number; }
   std::uint64_t received() const { return received_; }
   std::uint64_t duplicates() const { return duplicates_; }
   std::uint64_t kernel_drops() const { return kernel_drops_; }

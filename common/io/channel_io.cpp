@@ -25,14 +25,27 @@ UdpChannel::UdpChannel(ChannelId id, std::unique_ptr<UdpSocket> socket, const Se
       paths_(std::move(paths)),
       train_(kTrainBytes) {}
 
-std::optional<PathId> UdpChannel::path_of(const Endpoint& from) {
+std::optional<PathId> UdpChannel::find_path(const Endpoint& from) const {
   const auto known = std::find(paths_.begin(), paths_.end(), from);
-  if (known == paths_.end()) {
-    if (paths_.size() >= kMaxPaths) return std::nullopt;
+  return known == paths_.end() ? std::nullopt : std::optional(static_cast<PathId>(known - paths_.begin()));
+}
+
+// The oldest give way once there are many, but those that are in use.
+PathId UdpChannel::add_path(const Endpoint& from, const Session& session) {
+  if (paths_.size() < kMaxPaths) {
     paths_.push_back(from);
     return static_cast<PathId>(paths_.size() - 1);
   }
-  return static_cast<PathId>(known - paths_.begin());
+  do {
+    oldest_ = (oldest_ + 1) % kMaxPaths;
+  } while (session.channel(id_)->paths.knows(oldest_));
+  paths_[oldest_] = from;
+  return oldest_;
+}
+
+bool UdpChannel::is_newest(const Session& session, PacketNumber number) const {
+  const Channel* channel = session.channel(id_);
+  return channel != nullptr && channel->receipts.would_be_highest(number);
 }
 
 bool UdpChannel::receive(ReceiveBatch& batch, Session& session) {
@@ -42,8 +55,10 @@ bool UdpChannel::receive(ReceiveBatch& batch, Session& session) {
   const bool more = socket_->receive(batch, [&](const Endpoint& from, MutableBytes datagram) {
     const auto header = decode_header(datagram);
     const auto frames = header ? opener_.open(datagram) : std::nullopt;
-    // An address is kept only for an authentic packet.
-    const auto path = frames ? path_of(from) : std::nullopt;
+    auto path = frames ? find_path(from) : std::nullopt;
+    // An address is kept only for an authentic packet, and the newest: who has one of the peer's can send it again, from
+    // anywhere.
+    if (frames && !path && is_newest(session, header->number)) path = add_path(from, session);
     if (!path) {
       ++unopened_;
       return;

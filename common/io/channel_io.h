@@ -48,7 +48,9 @@ class UdpChannel {
   static constexpr std::size_t kTrainPackets = 64;
   static constexpr std::size_t kMaxPaths = 4096;
 
-  std::optional<PathId> path_of(const Endpoint& from);
+  bool is_newest(const Session& session, PacketNumber number) const;
+  std::optional<PathId> find_path(const Endpoint& from) const;
+  PathId add_path(const Endpoint& from, const Session& session);
   // Appends one packet at `end_`. False: the train ends before it, or with it.
   bool append_packet(Time now, Session& session);
   Sent flush();
@@ -58,6 +60,7 @@ class UdpChannel {
   Sealer sealer_;
   Opener opener_;
   std::vector<Endpoint> paths_;
+  PathId oldest_ = 0;  // of paths_ where there are kMaxPaths, the last that gave way
   std::vector<std::uint8_t> train_;
   std::size_t begin_ = 0;    // of what is not accepted yet
   std::size_t end_ = 0;      // of what is sealed

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <asio/ip/udp.hpp>
 #include <cerrno>
 #include <functional>
 #include <set>
@@ -22,11 +23,14 @@ class NarrowWay : public UdpSyscalls {
  public:
   std::size_t carries = 65507;
   std::vector<std::vector<std::size_t>> trains;  // sizes of the datagrams of each call that was tried
+  std::vector<std::uint8_t> last;                // the first datagram of the last train
 
   ssize_t send(int fd, const msghdr& message) override {
     std::uint16_t segment = 0;
     std::memcpy(&segment, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof segment);
     std::vector<std::size_t> sizes;
+    const auto* bytes = static_cast<const std::uint8_t*>(message.msg_iov->iov_base);
+    last.assign(bytes, bytes + std::min<std::size_t>(segment, message.msg_iov->iov_len));
     for (std::size_t left = message.msg_iov->iov_len; left > 0; left -= sizes.back()) {
       sizes.push_back(std::min<std::size_t>(left, segment));
     }
@@ -143,6 +147,20 @@ TEST_F(ChannelIo, ARefusedTrainLowersTheSize) {
   ASSERT_TRUE(run([&] { return size() <= 1372; }));
   const std::uint64_t before = server_.channel(0)->receipts.received();
   EXPECT_TRUE(run([&] { return server_.channel(0)->receipts.received() > before + 1000; }));
+}
+
+// Who has seen a datagram can send it again; that gives no address a place among those that are remembered.
+TEST_F(ChannelIo, ADatagramThatIsSentAgainMakesNoAddressKnown) {
+  ASSERT_TRUE(run([&] { return size() == 8972; }));
+  ASSERT_TRUE(run([&] { return client_io_.send(now(), client_) == UdpChannel::Sent::kSome; }));
+  turn(server_, server_io_);
+  const std::uint64_t before = server_io_.unopened();
+  for (int i = 0; i < 3; ++i) {
+    asio::ip::udp::socket stranger(io_, asio::ip::udp::v4());
+    stranger.send_to(asio::buffer(way_.last), {asio::ip::make_address("127.0.0.1"), server_address_.port()});
+  }
+  EXPECT_TRUE(run([&] { return server_io_.unopened() == before + 3; }));
+  EXPECT_THROW((void)server_io_.address(1), std::out_of_range);
 }
 
 struct SocketPair {
