@@ -6,8 +6,8 @@
 #include <cerrno>
 #include <stdexcept>
 
+#include "client/say.h"
 #include "client/ssh_libssh2.h"
-#include "common/io/descriptor.h"
 
 namespace mcdtp {
 namespace {
@@ -36,7 +36,7 @@ int run_child(const Libssh2Plan& plan, const std::string& exec_line, bool quiet)
     if (!authenticated) {
       report(kUseSsh, error.what());
     } else if (!quiet) {
-      write_stderr_all(std::string("mcdtp-shim: ") + error.what() + "\n");
+      say_if_room(error.what());
     }
     return kFailure;
   }

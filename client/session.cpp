@@ -238,6 +238,7 @@ void ClientSession::on_proved(ChannelId id) {
   if (id == kSshChannel) return tell("the SSH channel carries packets");
   if (id >= kFirstTcpChannel) {
     link_ = id;
+    connector_->on_proved();
     return tell(name + ": the control link is a direct TCP connection");
   }
   const Channel* channel = driver_.session().channel(id);
@@ -254,7 +255,7 @@ void ClientSession::on_link_end(ChannelId id) {
 
 void ClientSession::on_output_end(WritePump::End end) {
   if (end.error != 0) {
-    say(std::string("write standard output: ") + std::strerror(end.error));
+    say_if_room(std::string("write standard output: ") + std::strerror(end.error));
     output_lost_ = true;
   }
   if (plan_.stdio && !end.whole && driver_.streams().was_reset(stdio_)) return on_stdio_failure();
@@ -265,8 +266,8 @@ void ClientSession::on_stdio_failure() {
   const ResetReason reason = driver_.streams().reset_reason(stdio_);
   if (reason != ResetReason::kGivenUp) {
     if (plan_.log_level >= LogLevel::kInfo)
-      write_stderr_all("channel 0: " + open_failure({nullptr, reason, sentence_of(reason)}) + "\n");
-    if (plan_.log_level >= LogLevel::kFatal) write_stderr_all("stdio forwarding failed\n");
+      write_line_if_room("channel 0: " + open_failure({nullptr, reason, sentence_of(reason)}));
+    if (plan_.log_level >= LogLevel::kFatal) write_line_if_room("stdio forwarding failed");
   }
   this->end(kFailed);
 }
@@ -287,7 +288,7 @@ void ClientSession::on_ssh_end() {
 }
 
 void ClientSession::fail(const std::string& sentence) {
-  if (!options_.quiet) say(sentence);
+  if (!options_.quiet) say_if_room(sentence);
   end(kFailed);
 }
 

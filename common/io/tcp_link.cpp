@@ -17,6 +17,8 @@ constexpr int kNotSentLowWater = 16 * 1024;
 // A link whose far end has gone is given up after this long, ms; idle ones ask after 15 s whether it has.
 constexpr int kSilenceMilliseconds = 20'000;
 constexpr int kIdleSeconds = 15;
+constexpr int kAskAgainSeconds = 5;
+constexpr Duration kProofPatience = seconds(20);
 constexpr Duration kFirstPause = seconds(1);
 constexpr Duration kMaxPause = seconds(60);
 
@@ -36,6 +38,7 @@ BytePipe make_pipe(std::shared_ptr<Descriptor> both) {
   setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kNotSentLowWater, sizeof kNotSentLowWater);
   setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
   setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &kIdleSeconds, sizeof kIdleSeconds);
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &kAskAgainSeconds, sizeof kAskAgainSeconds);
   setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &kSilenceMilliseconds, sizeof kSilenceMilliseconds);
   return BytePipe(both, both);
 }
@@ -75,15 +78,17 @@ void TcpConnector::connect() {
 }
 
 void TcpConnector::connected() {
-  // Ids are used once; when none is left, the SSH channel goes on alone.
-  if (next_id_ == std::numeric_limits<ChannelId>::max()) return;
   std::error_code error;
+  // Ids are used once; when none is left, the SSH channel goes on alone.
+  if (next_id_ == std::numeric_limits<ChannelId>::max()) {
+    socket_.close(error);
+    return;
+  }
   const int fd = socket_.release(error);
   if (error) return retry();
   try {
     driver_.add_link(next_id_, make_pipe(std::make_shared<Descriptor>(driver_.io(), fd)));
-    ++next_id_;
-    pause_ = kFirstPause;
+    await_proof(next_id_++);
   } catch (const std::runtime_error&) {
     // Out of descriptors.
     retry();
@@ -96,6 +101,21 @@ void TcpConnector::retry() {
   timer_.async_wait([this](std::error_code error) {
     if (!error && !stopped_) connect();
   });
+}
+
+// Something between the hosts may take connections that it does not pass on, and keep them.
+void TcpConnector::await_proof(ChannelId id) {
+  timer_.expires_after(kProofPatience);
+  timer_.async_wait([this, id](std::error_code error) {
+    if (error || stopped_) return;
+    driver_.remove_link(id);
+    retry();
+  });
+}
+
+void TcpConnector::on_proved() {
+  timer_.cancel();
+  pause_ = kFirstPause;
 }
 
 void TcpConnector::on_link_end(ChannelId) {
@@ -227,7 +247,15 @@ void TcpAcceptor::drop(const std::shared_ptr<Pending>& pending) {
 void TcpAcceptor::on_link_end(ChannelId id) {
   if (link_ != id) return;
   link_.reset();
-  if (!stopped_) start();
+  if (!stopped_ && !start()) listen_later();
+}
+
+// Somebody has the port, or there are too many files open, for now.
+void TcpAcceptor::listen_later() {
+  pause_.expires_after(kFirstPause);
+  pause_.async_wait([this](std::error_code error) {
+    if (!error && !stopped_ && !start()) listen_later();
+  });
 }
 
 }  // namespace mcdtp

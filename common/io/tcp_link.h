@@ -10,18 +10,21 @@
 namespace mcdtp {
 
 // The client's end of the control link: connects, hands the connection to the driver, and does it again when it
-// has ended. Each connection is a channel of its own. That none can be made changes nothing: SSH is there.
+// has ended, or proves to carry nothing. Each connection is a channel of its own. That none can be made changes nothing: SSH is there.
 class TcpConnector {
  public:
   // `candidates`: far addresses with port, tried in turn.
   TcpConnector(Driver& driver, std::vector<Endpoint> candidates);
   void start();
+  // The link of the last connection carries packets.
+  void on_proved();
   void on_link_end(ChannelId id);
   void stop();
 
  private:
   void connect();
   void connected();
+  void await_proof(ChannelId id);
   void retry();
 
   Driver& driver_;
@@ -58,6 +61,7 @@ class TcpAcceptor {
   // False: there is no descriptor for it.
   bool admit(int fd);
   void accept_later();
+  void listen_later();
   void await_hello(const std::shared_ptr<Pending>& pending);
   void read_hello(const std::shared_ptr<Pending>& pending);
   void judge_hello(const std::shared_ptr<Pending>& pending);

@@ -72,7 +72,7 @@ same "the status where stderr is lost, as with ssh" 3 $?
 
 step "sockets, and flags left as found"
 bounded python3 - "$SHIM" "$e2e_config" 2>"$dir/err" <<'END' || fail "$(tail -n 1 "$dir/err")"
-import fcntl, os, socket, subprocess, sys
+import fcntl, os, select, socket, subprocess, sys, time
 def shim(command, **stdio):
     return subprocess.Popen([sys.argv[1], "-F", sys.argv[2], "far", command], **stdio)
 def read_all(sock):
@@ -128,6 +128,24 @@ process.stdout.close()
 process.stdin.write(b"y" * 3000000)
 process.stdin.close()
 assert process.stderr.read().split()[1:] == [b"3000000"] and process.wait() == 6
+
+# Who reads stdout to its end before stderr gets that end, though stderr is full and there is one thing more to say.
+read_end, write_end = os.pipe()
+process = shim("head -c 300000 /dev/zero >&2 & echo out; read word; kill -KILL $PPID",
+               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=write_end)
+assert process.stdout.readline() == b"out\n"
+while select.select([], [write_end], [], 0)[1]:
+    time.sleep(0.05)
+# To the last byte: its last page may have room.
+own = os.open("/proc/self/fd/%d" % write_end, os.O_WRONLY | os.O_NONBLOCK)
+try:
+    while os.write(own, b"x"):
+        pass
+except BlockingIOError:
+    os.close(own)
+process.stdin.write(b"word\n")
+process.stdin.close()
+assert process.stdout.read() == b"" and process.wait() == 255
 
 # Blocking pipes stay blocking.
 read_end, write_end = os.pipe()
