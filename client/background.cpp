@@ -23,6 +23,8 @@ namespace mcdtp {
 namespace {
 
 constexpr int kKilled = 255;
+constexpr char kGo = 'g';          // what the one that goes on says
+constexpr char kGoSpeaking = 's';  // and what it started may yet speak on stderr
 
 // Passes on what there is now. False: the end.
 bool pass_on(int from) {
@@ -37,6 +39,19 @@ void pass_on_rest(int from) {
   fcntl(from, F_SETFL, O_NONBLOCK);
   while (pass_on(from)) {
   }
+}
+
+// What an ssh that logged in says when all are in the background: its stderr is the pipe to us. A process of its own,
+// which the terminal's signals do not meet.
+void leave_relay(int from) {
+  if (fork() != 0) return;
+  setsid();
+  close(STDIN_FILENO);
+  close(STDOUT_FILENO);
+  fcntl(from, F_SETFL, 0);
+  while (pass_on(from)) {
+  }
+  _exit(0);
 }
 
 // Its exit status once it has ended.
@@ -68,6 +83,7 @@ sigset_t child_signal() {
     const auto status = may_end ? 0 : status_of(child);
     if (!status) continue;
     pass_on_rest(words);
+    if (byte == kGoSpeaking) leave_relay(words);
     _exit(*status);
   }
 }
@@ -127,7 +143,7 @@ void Background::go(bool keeps_output) {
     become_null(STDERR_FILENO, O_WRONLY);
   }
   if (stderr_ >= 0) close(stderr_);
-  [[maybe_unused]] const ssize_t written = write(to_parent_, "", 1);
+  [[maybe_unused]] const ssize_t written = write(to_parent_, keeps_output ? &kGoSpeaking : &kGo, 1);
   close(to_parent_);
 }
 

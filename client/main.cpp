@@ -146,6 +146,8 @@ int log_in_and_run(mcdtp::Options options, mcdtp::TransferLog& log, const std::v
 }
 
 int run(int argc, char** argv) {
+  // As ssh: what the caller left open, a lock or a pipe, is not kept for as long as we run.
+  closefrom(STDERR_FILENO + 1);
   mcdtp::open_missing_stdio();
   const std::vector<int> end_signals = mcdtp::find_end_signals();
   std::signal(SIGPIPE, SIG_IGN);

@@ -360,6 +360,14 @@ same "the status of a command" 0 $?
 out_is ""
 touch "$dir/later"
 until_true grep -q late "$dir/out"
+in_background -q --server /nonexistent far "until [ -e $dir/later2 ]; do sleep 0.05; done; echo late >&2" >"$dir/out"
+same "the status of a command without a server" 0 $?
+out_is ""
+touch "$dir/later2"
+until_true grep -q late "$dir/out"
+(flock 9 && in_background -N -L "$near:127.0.0.1:$echo_port" far) 9>"$dir/lock"
+flock -n "$dir/lock" true || fail "a lock of the caller's is held"
+end_background
 nothing_left
 
 step "-f: Ctrl-C at that terminal is not for it"
