@@ -1,9 +1,12 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -66,10 +69,19 @@ int run_client(mcdtp::ServerOptions options, const mcdtp::Limits& limits, bool f
   become_command({options.command, options.subsystem, options.environment});
 }
 
+// Under ssh the command's words are those of its own process alone: a `pkill -f` that is the command is not to find us
+// by them. They follow the last of our options.
+void hide_command(int argc, char** argv) {
+  char** const end = argv + argc;
+  for (char** word = std::find(argv, end, std::string_view("--")); word < end; ++word)
+    std::memset(*word, 0, std::strlen(*word));
+}
+
 int run(int argc, char** argv) {
   mcdtp::open_missing_stdio();
   std::signal(SIGPIPE, SIG_IGN);
   const std::vector<std::string> words(argv + 1, argv + argc);
+  hide_command(argc, argv);
   const auto admin = mcdtp::parse_admin_options(words);
   const mcdtp::Limits limits = all_limits(admin);
   const auto options = find_options(words, admin);

@@ -1,5 +1,6 @@
 #include "server/serve.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <asio/signal_set.hpp>
@@ -67,6 +68,13 @@ void write_all(int fd, std::string_view text) {
     if (n <= 0) throw std::runtime_error("greeting the client: standard output takes nothing");
     text.remove_prefix(static_cast<std::size_t>(n));
   }
+}
+
+// The client says nothing before the greeting, and ends our stdin where that comes too late: a command that it does not
+// count on would run with nothing to read.
+bool nobody_waits() {
+  pollfd wanted{STDIN_FILENO, POLLRDHUP, 0};
+  return ::poll(&wanted, 1, 0) > 0 && (wanted.revents & (POLLHUP | POLLRDHUP)) != 0;
 }
 
 // One session from greeting to end.
@@ -257,6 +265,6 @@ int Server::run() {
 
 }  // namespace
 
-int serve(const ServerOptions& options) { return Server(options).run(); }
+int serve(const ServerOptions& options) { return nobody_waits() ? kNobodyWaits : Server(options).run(); }
 
 }  // namespace mcdtp

@@ -36,6 +36,12 @@ as_ssh 'echo "$-"; ulimit -c; umask; id'
 as_ssh true ';' false
 as_ssh 'ls -l /proc/self/fd | sed "s/.* \([0-9]* ->\) \([a-z]*\).*/\1 \2/" | grep -v /proc'
 
+step "the command's words are those of no process of ours: a pkill -f of its own would end the run"
+status 0 shim far 'cat "/proc/$PPID/cmdline"; for at in /proc/[0-9]*; do
+  grep -qs "^mcdtp-guardian" "$at/comm" && [ "$(cut -d " " -f 4 "$at/stat")" = "$PPID" ] && cat "$at/cmdline"; done; true' </dev/null
+tr '\0' ' ' <"$dir/out" | grep -q "mcdtp-server --protocol" || fail "that is not the server"
+! grep -qa guardian "$dir/out" || fail "they are there"
+
 step "the environment is the one that ssh gives"
 # SSH_CLIENT and SSH_CONNECTION hold the port that each connection came from. One difference is known: bash and csh
 # read their start-up files twice, once for the server and once for the command, so that a PATH which these extend

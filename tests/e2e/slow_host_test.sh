@@ -19,6 +19,16 @@ for options in "--bootstrap libssh2" "--bootstrap ssh --server /nonexistent"; do
   same "runs" 1 "$(runs)"
 done
 
+step "a server whose client has ended its stdin already runs nothing"
+rm -f "$dir/ran"
+mkfifo "$dir/ended"
+exec 7<>"$dir/ended" 8<"$dir/ended" 7>&-
+status 75 "$MCDTP_BIN/mcdtp-server" --protocol "$("$MCDTP_BIN/mcdtp-server" --version | sed -n 's/.*protocol \([0-9]*\).*/\1/p')" --channels 1 \
+  --port-range 60000-61000 --cc auto -- "echo ran >>$dir/ran" <&8
+exec 8<&-
+out_is ""
+same "runs" 0 "$(runs)"
+
 # What the far side says first is held up until we have given up, and has said so by the end of stdin. The line runs in a
 # process of its own once the way is held: only a shell that is itself slow would be asked whether anybody waits. It is
 # held once the shell has been heard: before, ssh may have no window yet, in which even the end of stdin cannot be told.
