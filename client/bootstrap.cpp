@@ -71,7 +71,7 @@ std::vector<std::string> plain_session_words(const Options& options, const SshCo
   return words;
 }
 
-// A LocalCommand of the user's own has to run, and ssh runs one only. A master that would end with this ssh must
+// A LocalCommand of the user's own that may run has to, and ssh runs one only. A master that would end with this ssh must
 // not become of it: others would lose their connection with ours.
 std::vector<std::string> bootstrap_words(const Options& options, const std::optional<SshConfig>& config,
                                          const std::string& exec_line, const LoginWatch& watch) {
@@ -81,7 +81,8 @@ std::vector<std::string> bootstrap_words(const Options& options, const std::opti
   };
   if (!config || !config->makes_master()) put_first({"-oControlMaster=no"});
   if (config) put_first(plain_session_words(options, *config));
-  if (config && !config->is_on("permitlocalcommand")) put_first(watch.ssh_words());
+  const bool has_own = config && config->is_on("permitlocalcommand") && config->is_on("localcommand");
+  if (config && !has_own) put_first(watch.ssh_words());
   return words;
 }
 
@@ -136,7 +137,8 @@ std::optional<std::string> only_for_ssh(const SshConfig& config) {
 }
 
 void apply_configuration(Options& options, const SshConfig& config) {
-  options.no_command = options.no_command || config.text("sessiontype") == "none";
+  // -s wins over the configuration, which does not see it.
+  options.no_command = options.no_command || (!options.subsystem && config.text("sessiontype") == "none");
   options.background = options.background || config.is_on("forkafterauthentication");
   options.no_stdin = options.no_stdin || options.background || config.is_on("stdinnull");
 }

@@ -167,7 +167,8 @@ std::optional<SshConfig> ask_ssh_for_config(const Options& options) {
   std::vector<std::string> words = {"ssh", "-G"};
   words.insert(words.end(), options.ssh_words.begin(), options.ssh_words.end());
   words.insert(words.end(), {"--", options.host});
-  const RealSsh real_ssh(std::move(words));
+  // Whoever logs in judges its `Match exec` by the same shell.
+  const RealSsh real_ssh(std::move(words), true);
   ChildProcess ssh([&] {
     silence(STDIN_FILENO, STDERR_FILENO);
     real_ssh.become();

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -68,9 +69,11 @@ bool leads_to_us(const std::string& path) {
   return times > kMostJumps || (times > 0 && is_script(path));
 }
 
-// nologin(8) and false(1), wherever they are.
+// nologin(8), false(1) and the like, wherever they are.
 bool is_shell_that_refuses(std::string_view variable) {
-  return variable.starts_with("SHELL=") && (variable.ends_with("/nologin") || variable.ends_with("/false"));
+  if (!variable.starts_with("SHELL=")) return false;
+  constexpr std::array<std::string_view, 4> kRefuse = {"/nologin", "/false", "/true", "/git-shell"};
+  return std::any_of(kRefuse.begin(), kRefuse.end(), [&](auto name) { return variable.ends_with(name); });
 }
 
 std::vector<std::string> environment_for(const std::string& program, bool needs_shell) {

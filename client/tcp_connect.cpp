@@ -80,10 +80,11 @@ int connect_tcp(const std::string& host, std::uint16_t port, AddressFamily famil
 void end_after_silence(int socket_fd, unsigned interval_seconds, unsigned count) {
   constexpr unsigned kMostSeconds = 32767, kMostProbes = 127;  // that Linux takes
   constexpr std::int64_t kMostMilliseconds = std::numeric_limits<int>::max();
-  if (interval_seconds == 0 || count == 0) return;
+  if (interval_seconds == 0) return;
   const int interval = static_cast<int>(std::min(interval_seconds, kMostSeconds));
-  const int probes = static_cast<int>(std::min(count, kMostProbes));
-  const std::int64_t patience = std::int64_t{1000} * interval * probes;
+  const int probes = static_cast<int>(std::clamp(count, 1u, kMostProbes));
+  // As ssh: a whole interval passes after the last message that may stay without answer.
+  const std::int64_t patience = std::int64_t{1000} * interval * (std::int64_t{count} + 1);
   set_option(socket_fd, IPPROTO_TCP, TCP_KEEPIDLE, interval);
   set_option(socket_fd, IPPROTO_TCP, TCP_KEEPINTVL, interval);
   set_option(socket_fd, IPPROTO_TCP, TCP_KEEPCNT, probes);

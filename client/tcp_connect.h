@@ -13,8 +13,9 @@ namespace mcdtp {
 // reason".
 int connect_tcp(const std::string& host, std::uint16_t port, AddressFamily family, milliseconds patience);
 
-// Has the kernel end the connection once its far side has been silent for `count` times `interval`, 1 s or more, though
-// asked all the while (tcp(7): TCP_KEEPIDLE, TCP_USER_TIMEOUT). Zero of either: it stays as long as the kernel likes.
+// Has the kernel end the connection once its far side has been silent for `interval` (1 s or more) and `count` times as
+// long, though asked all the while (tcp(7): TCP_KEEPIDLE, TCP_USER_TIMEOUT). No interval: it stays as long as the kernel
+// likes.
 void end_after_silence(int socket_fd, unsigned interval_seconds, unsigned count);
 
 // The numeric address at the other end, empty where it cannot be told.
