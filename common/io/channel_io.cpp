@@ -22,25 +22,33 @@ UdpChannel::UdpChannel(ChannelId id, std::unique_ptr<UdpSocket> socket, const Se
       socket_(std::move(socket)),
       sealer_(keys, outgoing(role), id),
       opener_(keys, incoming(role), id),
-      paths_(std::move(paths)),
-      train_(kTrainBytes) {}
-
-std::optional<PathId> UdpChannel::find_path(const Endpoint& from) const {
-  const auto known = std::find(paths_.begin(), paths_.end(), from);
-  return known == paths_.end() ? std::nullopt : std::optional(static_cast<PathId>(known - paths_.begin()));
+      candidates_(static_cast<PathId>(paths.size())),
+      next_path_(candidates_),
+      train_(kTrainBytes) {
+  for (PathId path = 0; path < candidates_; ++path) paths_.emplace(path, paths[path]);
 }
 
-// The oldest give way once there are many, but those that are in use.
+std::optional<PathId> UdpChannel::find_path(const Endpoint& from) const {
+  const auto known =
+      std::find_if(paths_.begin(), paths_.end(), [&](const auto& path) { return path.second == from; });
+  return known == paths_.end() ? std::nullopt : std::optional(known->first);
+}
+
 PathId UdpChannel::add_path(const Endpoint& from, const Session& session) {
-  if (paths_.size() < kMaxPaths) {
-    paths_.push_back(from);
-    return static_cast<PathId>(paths_.size() - 1);
-  }
-  do {
-    oldest_ = (oldest_ + 1) % kMaxPaths;
-  } while (session.channel(id_)->paths.knows(oldest_));
-  paths_[oldest_] = from;
-  return oldest_;
+  if (paths_.size() >= candidates_ + kMaxLearnt) forget_oldest_path(session);
+  paths_.emplace(next_path_, from);
+  return next_path_++;
+}
+
+// Of those that were learnt, one that nobody may name any more.
+void UdpChannel::forget_oldest_path(const Session& session) {
+  const auto is_free = [&](const auto& path) {
+    const PathId id = path.first;
+    const bool is_sent_to = id == to_ || (next_ && id == next_->path);
+    return id >= candidates_ && !is_sent_to && !session.channel(id_)->paths.knows(id);
+  };
+  const auto oldest = std::find_if(paths_.begin(), paths_.end(), is_free);
+  if (oldest != paths_.end()) paths_.erase(oldest);
 }
 
 bool UdpChannel::is_newest(const Session& session, PacketNumber number) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -46,11 +47,12 @@ class UdpChannel {
  private:
   static constexpr std::size_t kTrainBytes = PathMtu::kMost;
   static constexpr std::size_t kTrainPackets = 64;
-  static constexpr std::size_t kMaxPaths = 4096;
+  static constexpr std::size_t kMaxLearnt = 64;
 
   bool is_newest(const Session& session, PacketNumber number) const;
   std::optional<PathId> find_path(const Endpoint& from) const;
   PathId add_path(const Endpoint& from, const Session& session);
+  void forget_oldest_path(const Session& session);
   // Appends one packet at `end_`. False: the train ends before it, or with it.
   bool append_packet(Time now, Session& session);
   Sent flush();
@@ -59,8 +61,9 @@ class UdpChannel {
   std::unique_ptr<UdpSocket> socket_;
   Sealer sealer_;
   Opener opener_;
-  std::vector<Endpoint> paths_;
-  PathId oldest_ = 0;  // of paths_ where there are kMaxPaths, the last that gave way
+  PathId candidates_;  // so many addresses of our own choosing; the others were learnt
+  PathId next_path_;
+  std::map<PathId, Endpoint> paths_;
   std::vector<std::uint8_t> train_;
   std::size_t begin_ = 0;    // of what is not accepted yet
   std::size_t end_ = 0;      // of what is sealed

@@ -25,6 +25,12 @@ class NarrowWay : public UdpSyscalls {
   std::vector<std::vector<std::size_t>> trains;  // sizes of the datagrams of each call that was tried
   std::vector<std::uint8_t> last;                // the first datagram of the last train
 
+  // What the socket of that port sends leaves by `fd`; by itself where there is none.
+  void send_by(std::optional<int> fd, std::uint16_t port) {
+    other_ = fd;
+    port_ = port;
+  }
+
   ssize_t send(int fd, const msghdr& message) override {
     std::uint16_t segment = 0;
     std::memcpy(&segment, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof segment);
@@ -35,20 +41,29 @@ class NarrowWay : public UdpSyscalls {
       sizes.push_back(std::min<std::size_t>(left, segment));
     }
     trains.push_back(sizes);
-    return segment > carries ? fail(EINVAL) : UdpSyscalls::send(fd, message);
+    return segment > carries ? fail(EINVAL) : UdpSyscalls::send(way_of(fd), message);
   }
   int send_many(int fd, std::span<mmsghdr> messages) override {
     std::vector<std::size_t> sizes;
     for (const mmsghdr& message : messages) sizes.push_back(message.msg_hdr.msg_iov->iov_len);
     trains.push_back(sizes);
-    return sizes.front() > carries ? fail(EMSGSIZE) : UdpSyscalls::send_many(fd, messages);
+    return sizes.front() > carries ? fail(EMSGSIZE) : UdpSyscalls::send_many(way_of(fd), messages);
   }
 
  private:
+  int way_of(int fd) const {
+    sockaddr_in local{};
+    socklen_t size = sizeof local;
+    if (!other_ || getsockname(fd, reinterpret_cast<sockaddr*>(&local), &size) != 0) return fd;
+    return ntohs(local.sin_port) == port_ ? *other_ : fd;
+  }
   static int fail(int error) {
     errno = error;
     return -1;
   }
+
+  std::optional<int> other_;
+  std::uint16_t port_ = 0;
 };
 
 SessionConfig one_channel(Role role) {
@@ -106,7 +121,9 @@ class ChannelIo : public ::testing::Test {
   Session server_{now(), one_channel(Role::kServer)};
   std::unique_ptr<UdpSocket> server_socket_ = socket();
   Endpoint server_address_ = server_socket_->local();
-  UdpChannel client_io_{0, socket(), keys_, Role::kClient, {server_address_}};
+  std::unique_ptr<UdpSocket> client_socket_ = socket();
+  std::uint16_t client_port_ = client_socket_->local().port();
+  UdpChannel client_io_{0, std::move(client_socket_), keys_, Role::kClient, {server_address_}};
   UdpChannel server_io_{0, std::move(server_socket_), keys_, Role::kServer, {}};
 };
 
@@ -161,6 +178,23 @@ TEST_F(ChannelIo, ADatagramThatIsSentAgainMakesNoAddressKnown) {
   }
   EXPECT_TRUE(run([&] { return server_io_.unopened() == before + 3; }));
   EXPECT_THROW((void)server_io_.address(1), std::out_of_range);
+}
+
+// A client that comes from ever new addresses is heard from each.
+TEST_F(ChannelIo, AnyNumberOfAddressesIsFollowed) {
+  const auto received = [&] { return server_.channel(0)->receipts.received(); };
+  ASSERT_TRUE(run([&] { return received() > 0; }));
+  const SentPackets& sent = client_.channel(0)->sent;
+  for (int i = 0; i < 100; ++i) {
+    asio::ip::udp::socket other(io_, {asio::ip::make_address("127.0.0.1"), 0});
+    way_.send_by(other.native_handle(), client_port_);
+    const std::uint64_t before = received();
+    EXPECT_TRUE(run([&] { return received() > before; })) << i;
+    way_.send_by(std::nullopt, 0);
+    EXPECT_TRUE(run([&, mark = sent.next()] { return sent.oldest_outstanding() >= mark; }));
+  }
+  EXPECT_EQ(server_io_.address(0).port(), client_port_);
+  EXPECT_THROW((void)server_io_.address(1), std::out_of_range) << "the oldest is kept";
 }
 
 struct SocketPair {
