@@ -3,6 +3,7 @@
 #include <asio/ip/tcp.hpp>
 #include <asio/steady_timer.hpp>
 #include <list>
+#include <optional>
 #include <vector>
 
 #include "common/io/driver.h"
