@@ -145,11 +145,15 @@ void apply_configuration(Options& options, const SshConfig& config) {
 
 namespace {
 
-// Sets the process and, where libssh2 has logged in, what it found out. False: the real ssh has to do it.
+// Sets the process and, where libssh2 has logged in, what it found out. False, and no process: the real ssh has to do it.
 bool log_in_by_libssh2(Login& login, const Options& options, const Libssh2Plan& plan,
                        const std::string& exec_line, LoginWatch& watch) {
   auto process = std::make_unique<Libssh2Process>(plan, exec_line, options.quiet);
   const Libssh2Process::Login& outcome = process->login();
+  if (outcome.unreachable) {
+    login.ssh = std::move(process);
+    return true;
+  }
   if (!outcome.authenticated) {
     if (options.verbose > 0) say("not by libssh2: " + outcome.text);
     return false;

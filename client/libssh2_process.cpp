@@ -8,6 +8,7 @@
 
 #include "client/say.h"
 #include "client/ssh_libssh2.h"
+#include "client/tcp_connect.h"
 
 namespace mcdtp {
 namespace {
@@ -16,12 +17,27 @@ constexpr int kFailure = 255;
 constexpr int kOutcomeFd = 3;
 constexpr char kAuthenticated = 'A';
 constexpr char kUseSsh = 'S';
+constexpr char kUnreachable = 'U';
 
 // One byte and a text, written at once: less than a pipe holds.
 void report(char outcome, const std::string& text) {
   const std::string message = outcome + text;
   [[maybe_unused]] const ssize_t written = ::write(kOutcomeFd, message.data(), message.size());
   ::close(kOutcomeFd);
+}
+
+// ssh would wait as long once more, and say this.
+bool is_ssh_spared(const SshConfig& config) {
+  return config.connect_timeout().value_or(0) > 0 && config.text("connectionattempts") == "1";
+}
+
+void report_timeout(const Libssh2Plan& plan, const ConnectTimedOut& error, bool quiet) {
+  if (!is_ssh_spared(plan.config)) return report(kUseSsh, error.what());
+  if (!quiet) {
+    write_line_if_room("ssh: connect to host " + plan.config.host_name() + " port " +
+                       std::to_string(*plan.config.port()) + ": Connection timed out\r");
+  }
+  report(kUnreachable, error.what());
 }
 
 // The child's life.
@@ -32,6 +48,9 @@ int run_child(const Libssh2Plan& plan, const std::string& exec_line, bool quiet)
       authenticated = true;
       report(kAuthenticated, address);
     });
+  } catch (const ConnectTimedOut& error) {
+    report_timeout(plan, error, quiet);
+    return kFailure;
   } catch (const std::runtime_error& error) {
     if (!authenticated) {
       report(kUseSsh, error.what());
@@ -82,7 +101,8 @@ const Libssh2Process::Login& Libssh2Process::login() {
     message.append(buffer.data(), static_cast<std::size_t>(got));
   }
   if (message.empty()) message = std::string(1, kUseSsh) + "libssh2's process ended early";
-  return login_.emplace(Login{message.front() == kAuthenticated, message.substr(1)});
+  const char kind = message.front();
+  return login_.emplace(Login{kind == kAuthenticated, kind == kUnreachable, message.substr(1)});
 }
 
 }  // namespace mcdtp

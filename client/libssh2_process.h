@@ -19,6 +19,7 @@ class Libssh2Process : public ChildProcess {
 
   struct Login {
     bool authenticated = false;  // no: nothing has run on the far side; use ssh, which asks and explains
+    bool unreachable = false;    // nor can ssh help: the sentence is said, and the process has ended with 255
     std::string text;            // yes: the far side's numeric address; no: the reason, in words for -v
   };
   // Waits for the outcome; once it is "authenticated" the exec line is on its way. May be called again.

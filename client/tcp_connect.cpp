@@ -74,6 +74,7 @@ int connect_tcp(const std::string& host, std::uint16_t port, AddressFamily famil
     last = connect_address(*address, patience);
     if (last.fd) return *last.fd;
   }
+  if (last.error == ETIMEDOUT) throw ConnectTimedOut(attempt + std::strerror(last.error));
   throw std::runtime_error(attempt + std::strerror(last.error));
 }
 

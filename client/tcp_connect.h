@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 
 #include "client/ssh_settings.h"
@@ -8,9 +9,14 @@
 
 namespace mcdtp {
 
+class ConnectTimedOut : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 // A TCP connection to the first address of `host` that answers, each given at most `patience`. The socket is
 // non-blocking, close-on-exec, and sends at once. The caller closes it. Throws "connect to HOST port PORT:
-// reason".
+// reason", as ConnectTimedOut where the last address did not answer.
 int connect_tcp(const std::string& host, std::uint16_t port, AddressFamily family, milliseconds patience);
 
 // Has the kernel end the connection once its far side has been silent for `interval` (1 s or more) and `count` times as

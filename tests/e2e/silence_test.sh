@@ -20,4 +20,12 @@ for backend in libssh2 ssh; do
   err_has "^mcdtp-shim: the connection to far ended"
   wan_cut
 done
+
+step "who does not answer in time is not tried once more by ssh"
+wan_cut
+real_ssh -oConnectTimeout=2 far true 2>"$dir/wanted" </dev/null
+status 255 shim -oConnectTimeout=2 far true </dev/null
+same_file "stderr" "$dir/wanted" "$dir/err"
+status 255 shim -v -oConnectTimeout=2 far true </dev/null
+! grep -q "backend: ssh" "$dir/err" || fail "it is"
 passed
