@@ -81,10 +81,13 @@ bool ChannelBridge::read_channel() {
   if (!out_.empty() || !err_.empty()) return false;
   const bool some_out = fill(out_, false);
   const bool some_err = fill(err_, true);
+  if (some_out || some_err) {
+    unread_ = 0;
+    return true;
+  }
   // Of bytes that came while the other stream was looked at no socket tells any more. What nobody reads is no news twice.
-  const bool some = some_out || some_err;
-  const std::size_t unread = some ? 0 : channel_.unread();
-  return (std::exchange(unread_, unread) != unread && unread > 0) || some;
+  const std::size_t unread = channel_.unread();
+  return std::exchange(unread_, unread) != unread;
 }
 
 bool ChannelBridge::fill(std::string& buffer, bool from_stderr) {

@@ -59,7 +59,7 @@ class ChannelBridge {
   SshChannel& channel_;
   std::string in_;            // read from 0, not yet taken by the channel; unchanged until it is
   std::string out_, err_;     // not yet written to 1 and 2
-  std::size_t unread_ = 0;    // in the channel, when there was last nothing to be read
+  std::size_t unread_ = 0;    // in the channel, when there was last nothing to be read; 0 once something was
   bool in_ended_ = false;     // 0 is at its end
   bool eof_said_ = false;     // and the far side knows
   bool must_repeat_ = false;  // write() or send_eof() waits for the socket to be readable

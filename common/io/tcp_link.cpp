@@ -107,9 +107,10 @@ void TcpConnector::retry() {
 void TcpConnector::await_proof(ChannelId id) {
   timer_.expires_after(kProofPatience);
   timer_.async_wait([this, id](std::error_code error) {
+    if (error || stopped_) return;
     const Channel* link = driver_.session().channel(id);
     // It may have been proved in this very moment.
-    if (error || stopped_ || link == nullptr || link->proved()) return;
+    if (link == nullptr || link->proved()) return;
     driver_.remove_link(id);
     next_candidate_ = (next_candidate_ + 1) % candidates_.size();
     retry();

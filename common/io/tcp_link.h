@@ -11,7 +11,8 @@
 namespace mcdtp {
 
 // The client's end of the control link: connects, hands the connection to the driver, and does it again when it
-// has ended, or proves to carry nothing. Each connection is a channel of its own. That none can be made changes nothing: SSH is there.
+// has ended, or proves to carry nothing. Each connection is a channel of its own. That none can be made changes
+// nothing: SSH is there.
 class TcpConnector {
  public:
   // `candidates`: far addresses with port, tried in turn.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/core/session.h"
+#include "tests/fuzz/session_pair.h"
 
 namespace mcdtp {
 
@@ -14,9 +15,10 @@ namespace mcdtp {
 // address of its own for each. Nothing else is lost.
 class TwoWays {
  public:
-  static constexpr ChannelId kChannels = 3;
+  static constexpr ChannelId kChannels = fuzz::kPairChannels;
 
-  TwoWays() : client_(Time{}, config(Role::kClient)), server_(Time{}, config(Role::kServer)) {
+  TwoWays()
+      : client_(Time{}, fuzz::pair_config(Role::kClient)), server_(Time{}, fuzz::pair_config(Role::kServer)) {
     for (Session* session : {&client_, &server_}) {
       session->add_stream_channel(Time{}, kSshChannel);
       session->add_stream_channel(Time{}, kFirstTcpChannel);
@@ -65,14 +67,6 @@ class TwoWays {
   static void write(Session& session) {
     const std::size_t room = session.streams().write_room(kStdio).size();
     session.streams().wrote(kStdio, std::min<std::size_t>(room, 1000));
-  }
-
-  static SessionConfig config(Role role) {
-    SessionConfig config;
-    config.role = role;
-    config.channels = kChannels;
-    config.congestion = [] { return make_congestion("fixed", 10'000'000); };
-    return config;
   }
 
   void step() {
