@@ -42,6 +42,7 @@ WorldSettings world_of(const Path& path) {
   settings.up = settings.down = link_of(path);
   settings.channels = path.channels;
   settings.memory = path.memory;
+  settings.stalls = {from_seconds(path.host_stall_ms / 1e3), from_seconds(path.host_between_ms / 1e3)};
   return settings;
 }
 

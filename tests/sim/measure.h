@@ -17,7 +17,9 @@ struct Path {
   double jitter_ms = 0;
   double wander_ms = 0;  // see LinkSettings
   double wander_pace_ms = 50;
-  double stall_ms = 0;                        // once in 10 s, see LinkSettings
+  double stall_ms = 0;       // once in 10 s, see LinkSettings
+  double host_stall_ms = 0;  // of each host, see WorldSettings::Stalls
+  double host_between_ms = 100;
   std::uint64_t least_queue = 64 * 1024;      // bytes
   std::uint64_t memory = kMostDefaultMemory;  // hosts of 16 GiB
 };

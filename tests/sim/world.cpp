@@ -59,7 +59,9 @@ Host::Host(World& world, Role role, const WorldSettings& settings, const Session
       keys_(keys),
       mtu_limit_(settings.interface_mtu - Link::kIpOverhead),
       channels_(settings.channels),
-      session_(Time{}, session_config(role, settings)) {
+      session_(Time{}, session_config(role, settings)),
+      stalls_(settings.stalls),
+      random_(scenario_seed() + (role == Role::kClient ? 4000 : 5000)) {
   session_.add_stream_channel(Time{}, kSshChannel);
   for (ChannelId id = 0; id < settings.channels; ++id) {
     const std::vector<PathId> candidates =
@@ -151,16 +153,39 @@ void Host::receive_datagram(ChannelId channel, PathId from, std::vector<std::uin
     return;
   }
   session_.on_packet(world_.now(), channel, from, header->number, header->flags, *frames, packet.size());
-  wake();
 }
 
 void Host::receive_record(ChannelId channel, const OutgoingPacket& packet, std::vector<std::uint8_t> frames) {
   session_.on_packet(world_.now(), channel, 0, packet.number, packet.flags, frames,
                      frames.size() + kSealOverhead);
+}
+
+// What has come is taken before any timer, as a host does that finds both.
+void Host::take(std::function<void()> arrival) {
+  arrived_.push_back(std::move(arrival));
   wake();
 }
 
+bool Host::stands_still() {
+  const auto up_to = [this](Duration most) {
+    return Duration(std::uniform_int_distribution<Duration::rep>(0, most.count())(random_));
+  };
+  while (stalls_.most.count() > 0 && stall_ends_ <= world_.now()) {
+    stall_begins_ = stall_ends_ + up_to(stalls_.most_between);
+    stall_ends_ = stall_begins_ + up_to(stalls_.most);
+  }
+  if (stall_begins_ > world_.now()) return false;
+  stalled_until_ = stall_ends_;
+  return true;
+}
+
+Time Host::next_wake() const {
+  return std::max(arrived_.empty() ? session_.next_timeout() : Time{}, stalled_until_);
+}
+
 void Host::wake() {
+  if (stands_still()) return;
+  for (const auto& arrival : std::exchange(arrived_, {})) arrival();
   ++wakes;
   if (session_.next_timeout() <= world_.now()) session_.on_timeout(world_.now());
   read_streams();
@@ -313,6 +338,10 @@ void World::schedule(Time when, std::function<void()> action) {
   std::push_heap(events_.begin(), events_.end(), std::greater<>());
 }
 
+void World::deliver(Time when, Host& to, std::function<void()> action) {
+  schedule(when, [&to, action = std::move(action)]() mutable { to.take(std::move(action)); });
+}
+
 void World::at(Duration when, std::function<void()> action) { schedule(Time(when), std::move(action)); }
 
 Time World::next() const {
@@ -388,9 +417,10 @@ bool World::carry_datagram(Role from, ChannelId channel, PathId path, std::vecto
     if (arrival.corrupt) copy[copy.size() / 2] ^= 1;
     // A client knows its server by the path it probed.
     const PathId source = from == Role::kServer ? 0 : path;
-    schedule(arrival.at + settings_.access_delay, [&to, channel, source, copy = std::move(copy)]() mutable {
-      to.receive_datagram(channel, source, std::move(copy));
-    });
+    deliver(arrival.at + settings_.access_delay, to,
+            [&to, channel, source, copy = std::move(copy)]() mutable {
+              to.receive_datagram(channel, source, std::move(copy));
+            });
   }
   return !arrivals.empty();
 }
@@ -404,7 +434,7 @@ void World::carry_record(Role from, ChannelId channel, const OutgoingPacket& pac
       from_seconds(static_cast<double>(frames.size() + kSealOverhead) * 8 / settings_.ssh_rate_bps);
   const Duration delay =
       settings_.access_delay + (from == Role::kClient ? settings_.up.delay : settings_.down.delay);
-  schedule(pipe.free_at + delay, [&to, channel, packet, frames = std::move(frames)] {
+  deliver(pipe.free_at + delay, to, [&to, channel, packet, frames = std::move(frames)] {
     if (to.session().channel(channel) != nullptr) to.receive_record(channel, packet, frames);
   });
 }

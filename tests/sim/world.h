@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <random>
 #include <set>
 #include <string>
 #include <tuple>
@@ -38,6 +39,11 @@ struct WorldSettings {
   std::shared_ptr<Link> shared_up;
   std::shared_ptr<Link> shared_down;
   Duration access_delay{};  // of this world alone, each way, before the link
+  // Each host stands still now and then, for `most` at most, after `most_between` at most: what comes waits for it.
+  struct Stalls {
+    Duration most{};
+    Duration most_between = milliseconds(100);
+  } stalls;
   // A NAT before the client that forgets a channel on which it has said nothing for so long: what comes is then lost,
   // and the channel's next packet seems to come from elsewhere. Unset: none.
   std::optional<Duration> nat_forgets;
@@ -83,7 +89,8 @@ class Host {
   void receive_datagram(ChannelId channel, PathId from, std::vector<std::uint8_t> packet);
   void receive_record(ChannelId channel, const OutgoingPacket& packet, std::vector<std::uint8_t> frames);
   void wake();
-  Time next_wake() const { return session_.next_timeout(); }
+  Time next_wake() const;
+  void take(std::function<void()> arrival);
   PathId address = 1;  // where our datagrams seem to come from
   std::vector<SessionEvent> events;
   std::uint64_t wakes = 0;
@@ -106,6 +113,7 @@ class Host {
     Opener opener;
   };
 
+  bool stands_still();
   void write_streams();
   void read_streams();
   void read_stream(StreamId id);
@@ -129,6 +137,11 @@ class Host {
   std::set<StreamId> reset_;
   std::vector<Time> event_times_;  // beside `events`
   bool intact_ = true;
+  std::vector<std::function<void()>> arrived_;
+  WorldSettings::Stalls stalls_;
+  std::mt19937_64 random_;
+  Time stall_begins_ = kNever, stall_ends_{};
+  Time stalled_until_{};
 };
 
 // Two sessions in virtual time, joined by seeded links for datagrams and by one reliable, slow pipe each way
@@ -196,6 +209,7 @@ class World {
 
   Host& host(Role role) { return role == Role::kClient ? client : server; }
   void schedule(Time at, std::function<void()> action);
+  void deliver(Time when, Host& to, std::function<void()> action);
   Link& link(Role from, ChannelId channel);
   bool cross_nat(Role from, ChannelId channel, PathId& path);
 
