@@ -16,7 +16,7 @@ void Flow::set_pace(Time now) {
   pacer_.set_rate(now, congestion_->pacing_rate());
   // A train has two datagrams at least.
   pacer_.set_quantum(std::max(congestion_->quantum(rtt_), 2 * static_cast<double>(datagram_size_)));
-  pacer_.set_lateness(rtt_ / 2);
+  pacer_.set_rtt(rtt_);
 }
 
 DeliverySnapshot Flow::on_sent(Time now, std::size_t size) {
@@ -28,6 +28,7 @@ DeliverySnapshot Flow::on_sent(Time now, std::size_t size) {
 void Flow::on_counted(std::size_t size, double weight) {
   add_in_flight(size, weight);
   pacer_.on_sent(size);
+  if (!has_room()) pacer_.stop_waiting();
 }
 
 void Flow::add_in_flight(std::uint64_t bytes, double weight) {
@@ -36,6 +37,7 @@ void Flow::add_in_flight(std::uint64_t bytes, double weight) {
 
 // While the window is full the application is not what limits.
 void Flow::on_application_limited() {
+  pacer_.stop_waiting();
   if (has_room()) delivery_.on_application_limited();
 }
 
@@ -57,6 +59,7 @@ void Flow::on_report(ReportSample& sample) {
   datagram_size_ = sample.datagram_size;
   rtt_ = std::min(sample.min_rtt, rtt_ + rtt_ / 64);
   set_pace(sample.now);
+  if (!has_room()) pacer_.stop_waiting();
 }
 
 void Flow::on_silence(Time now) {

@@ -9,11 +9,15 @@ namespace mcdtp {
 
 // A token bucket that lets packets go in short trains.
 // Guarantee: bytes sent in [t0, t1] <= rate x (t1 - t0) + depth() + one packet.
-// A closed bucket opens again only when a whole quantum is in, so that a wake-up sends a train, not a packet.
+// A closed bucket opens again only when a whole quantum is in, so that a wake-up sends a train, not a packet. Who waits for
+// that and is woken late, by a host that had no time, has missed what could have gone: it goes at once, as far as a short
+// queue on the path can hold it. Who had nothing to send saves up little.
 class Pacer {
  public:
-  static constexpr Duration kLeastLateness = microseconds(200);
-  static constexpr Duration kMostLateness = milliseconds(2);
+  static constexpr Duration kLeastSaved = microseconds(200);
+  static constexpr Duration kMostSaved = milliseconds(2);
+  static constexpr int kMissedShare = 4;  // of the RTT
+  static constexpr Duration kMostMissed = milliseconds(25);
 
   // Bytes per second, > 0; infinity means no pacing.
   void set_rate(Time now, double rate) {
@@ -27,7 +31,13 @@ class Pacer {
     refill(now);
     if (unpaced()) return true;
     open_ = open_ ? tokens_ > 0 : tokens_ >= quantum_;
+    waits_ = !open_;
     return open_;
+  }
+  // Something else holds back: there is nothing to send, or the window is full.
+  void stop_waiting() {
+    waits_ = false;
+    tokens_ = std::min(tokens_, most_saved());
   }
   void on_sent(std::size_t bytes) {
     if (!unpaced()) tokens_ -= static_cast<double>(bytes);
@@ -38,26 +48,35 @@ class Pacer {
     // Rounded up: a wake-up that comes a nanosecond early would find nothing to do.
     return last_ + from_seconds((quantum_ - tokens_) / rate_) + microseconds(1);
   }
-  // A wake-up may be so late without loss of rate, from kLeastLateness to kMostLateness. What was missed then goes at once:
-  // on a short path, with its short queues, that must not be much.
-  void set_lateness(Duration lateness) {
-    lateness_ = to_seconds(std::clamp(lateness, kLeastLateness, kMostLateness));
+  // What is saved up is sent in so much of the RTT, or was missed in so much: on a short path, with its short queues, that
+  // must not be much.
+  void set_rtt(Duration rtt) {
+    const Duration saved = std::clamp<Duration>(rtt / 2, kLeastSaved, kMostSaved);
+    saved_ = to_seconds(saved);
+    missed_ = to_seconds(std::max(saved, std::min<Duration>(rtt / kMissedShare, kMostMissed)));
   }
-  double depth() const { return quantum_ + rate_ * lateness_; }
+  // Bytes.
+  double depth() const { return quantum_ + rate_ * missed_; }
 
  private:
   bool unpaced() const { return std::isinf(rate_); }
+  double most_saved() const { return quantum_ + rate_ * saved_; }
   // Without a pace there is nothing to save up.
   void refill(Time now) {
-    if (now > last_ && !unpaced()) tokens_ = std::min(depth(), tokens_ + rate_ * to_seconds(now - last_));
+    if (now > last_ && !unpaced()) {
+      const double most = waits_ ? depth() : std::clamp(tokens_, most_saved(), depth());
+      tokens_ = std::min(most, tokens_ + rate_ * to_seconds(now - last_));
+    }
     last_ = std::max(now, last_);
   }
 
   double rate_ = 1e6;
   double quantum_ = 2400;
   double tokens_ = 2400;
-  double lateness_ = to_seconds(kMostLateness);
+  double saved_ = to_seconds(kMostSaved);   // s
+  double missed_ = to_seconds(kMostSaved);  // s
   bool open_ = true;
+  bool waits_ = false;  // somebody, for it to open
   Time last_{};
 };
 

@@ -170,6 +170,20 @@ TEST(AutoFillsTheLink, RestlessPathWithLoss) {
   }
 }
 
+// What a late host has missed goes at once, and no rate is lost.
+TEST(AutoFillsTheLink, HostsThatStandStillNowAndThen) {
+  for (const auto& [loss, burst, stall_ms] :
+       {std::tuple{0.0, 1.0, 20.0}, {0.05, 1.0, 20.0}, {0.02, 4.0, 30.0}}) {
+    Path path{100, 50, loss};
+    path.loss_burst = burst;
+    path.host_stall_ms = stall_ms;
+    const Measured measured = measure(path, seconds(12));
+    EXPECT_GE(measured.later, stall_ms > 20 ? 0.85 : 0.93) << loss << ", " << stall_ms << " ms";
+    EXPECT_LE(measured.excess, 0.05) << loss << ", " << stall_ms << " ms";
+    EXPECT_TRUE(measured.intact);
+  }
+}
+
 TEST(AutoFillsTheLink, Policer) { EXPECT_GE(transfer({100, 25, 0, 1, 8, 20}, 10 * kMegabyte).share, 0.7); }
 
 // What is above a policer's rate is thrown away: it is tried now and then only. Loss of the path is none of its signs.

@@ -4,6 +4,7 @@
 
 #include <limits>
 #include <random>
+#include <utility>
 
 namespace mcdtp {
 namespace {
@@ -40,27 +41,82 @@ TEST(Pacer, NeverSendsMoreThanItsGuarantee) {
     const double rate = std::uniform_real_distribution<>(1e4, 1e9)(random);
     pacer.set_rate(kStart, rate);
     pacer.set_quantum(std::clamp(rate * 1e-3, 2400.0, 65536.0));
+    pacer.set_rtt(milliseconds(std::uniform_int_distribution<>(0, 300)(random)));
     drain(pacer, kStart, 1200);
     Time now = kStart;
     double sent = 0;
     for (int wake = 0; wake < 100; ++wake) {
-      now += microseconds(std::uniform_int_distribution<>(0, 5000)(random));
+      now += microseconds(std::uniform_int_distribution<>(0, 50'000)(random));
+      if (wake % 5 == 0) pacer.stop_waiting();
       sent += drain(pacer, now, 1200);
       ASSERT_LE(sent, rate * to_seconds(now - kStart) + pacer.depth() + 1200);
     }
   }
 }
 
+// What goes at once, after a second in which somebody waited for the bucket to open, or had nothing to send.
+double sent_after_a_second(Duration rtt, bool waits) {
+  Pacer pacer;
+  pacer.set_rate(kStart, 1e8);
+  pacer.set_quantum(12000);
+  pacer.set_rtt(rtt);
+  drain(pacer, kStart, 1200);
+  if (!waits) pacer.stop_waiting();
+  return drain(pacer, kStart + seconds(1), 1200);
+}
+
 TEST(Pacer, AShortPathMakesUpForLittle) {
-  for (const Duration lateness : {Duration{}, Duration(milliseconds(1)), Duration(seconds(1))}) {
-    Pacer pacer;
-    pacer.set_rate(kStart, 1e8);
-    pacer.set_quantum(12000);
-    pacer.set_lateness(lateness);
-    drain(pacer, kStart, 1200);
-    const double allowed = to_seconds(std::clamp<Duration>(lateness, microseconds(200), milliseconds(2)));
-    EXPECT_NEAR(drain(pacer, kStart + seconds(1), 1200), 12000 + 1e8 * allowed, 1200);
+  for (const Duration rtt : {Duration{}, Duration(milliseconds(2)), Duration(milliseconds(8))}) {
+    const double allowed = to_seconds(std::clamp<Duration>(rtt / 2, microseconds(200), milliseconds(2)));
+    EXPECT_NEAR(sent_after_a_second(rtt, true), 12000 + 1e8 * allowed, 1200);
   }
+}
+
+TEST(Pacer, ALongPathMakesUpForAQuarterOfItsRtt) {
+  EXPECT_NEAR(sent_after_a_second(milliseconds(60), true), 12000 + 1e8 * 0.015, 1200);
+  EXPECT_NEAR(sent_after_a_second(seconds(1), true), 12000 + 1e8 * 0.025, 1200);
+}
+
+TEST(Pacer, WhoHadNothingToSendSavesUpLittle) {
+  EXPECT_NEAR(sent_after_a_second(milliseconds(100), false), 12000 + 1e8 * 0.002, 1200);
+}
+
+TEST(Pacer, NothingIsLeftOfWhatWasMissedByWhoHasSentAll) {
+  Pacer pacer;
+  pacer.set_rate(kStart, 1e8);
+  pacer.set_quantum(12000);
+  pacer.set_rtt(milliseconds(100));
+  drain(pacer, kStart, 1200);
+  ASSERT_TRUE(pacer.may_send(kStart + seconds(1)));
+  pacer.stop_waiting();
+  EXPECT_NEAR(drain(pacer, kStart + seconds(2), 1200), 12000 + 1e8 * 0.002, 1200);
+}
+
+TEST(Pacer, WhatWasMissedIsSentAtOnceThoughThatTakesTime) {
+  Pacer pacer;
+  pacer.set_rate(kStart, 1e8);
+  pacer.set_quantum(12000);
+  pacer.set_rtt(milliseconds(100));
+  drain(pacer, kStart, 1200);
+  double sent = 0;
+  for (Time now = kStart + seconds(1); pacer.may_send(now); now += microseconds(1)) {
+    pacer.on_sent(1200);
+    sent += 1200;
+  }
+  EXPECT_GE(sent, 12000 + 1e8 * 0.025);
+}
+
+// What was saved or missed at a high rate is not sent at a low one.
+TEST(Pacer, ALowerRateKeepsItsGuaranteeAtOnce) {
+  Pacer pacer;
+  pacer.set_rate(kStart, 1e8);
+  pacer.set_quantum(2400);
+  pacer.set_rtt(milliseconds(100));
+  drain(pacer, kStart, 1200);
+  ASSERT_TRUE(pacer.may_send(kStart + seconds(1)));
+  pacer.set_rate(kStart + seconds(1), 1e6);
+  const Time later = kStart + seconds(1) + microseconds(1);
+  EXPECT_LE(drain(pacer, later, 1200), pacer.depth() + 1200);
 }
 
 TEST(Pacer, AWakeUpSendsAWholeTrain) {
@@ -82,17 +138,21 @@ TEST(Pacer, IsReadyWhenItSaysSo) {
   }
 }
 
-TEST(Pacer, ALateWakeUpOfTwoMillisecondsCostsNoRate) {
-  Pacer pacer;
-  pacer.set_rate(kStart, 1e7);
-  pacer.set_quantum(10000);
-  double sent = drain(pacer, kStart, 1200);
-  Time now = kStart;
-  while (now < kStart + seconds(1)) {
-    now = pacer.ready_at() + milliseconds(2);
-    sent += drain(pacer, now, 1200);
+TEST(Pacer, ALateWakeUpCostsNoRate) {
+  for (const auto& [rtt, late] :
+       {std::pair{milliseconds(4), milliseconds(2)}, {milliseconds(100), milliseconds(20)}}) {
+    Pacer pacer;
+    pacer.set_rate(kStart, 1e7);
+    pacer.set_quantum(10000);
+    pacer.set_rtt(rtt);
+    double sent = drain(pacer, kStart, 1200);
+    Time now = kStart;
+    while (now < kStart + seconds(1)) {
+      now = pacer.ready_at() + late;
+      sent += drain(pacer, now, 1200);
+    }
+    EXPECT_GE(sent, 0.99e7) << to_seconds(late);
   }
-  EXPECT_GE(sent, 0.99e7);
 }
 
 TEST(Pacer, AnInfiniteRateNeverHoldsBack) {
