@@ -53,6 +53,7 @@ constexpr double kOwnQueueFalls = 0.15;  // of the RTT each round of a trial
 constexpr double kLeastRate = 1;       // bytes/s
 constexpr double kMaxRate = 1e11;      // bytes/s
 constexpr double kLeastSample = 24e3;  // bytes
+constexpr double kLeastRound = 0.01;   // s: in a shorter one hosts are seen, not the path
 constexpr double kMaxRound = 4;
 constexpr double kFullSample = 72e3;    // bytes
 constexpr double kMostApart = 1.2;      // times
@@ -103,12 +104,16 @@ double CongestionAuto::quantum(Duration rtt) const {
   return sends_trains() ? std::max(usual, HeadStart::kTrain) : usual;
 }
 
+// The pace is what keeps the queue short: the window holds what it sends until the news of it is late. Where the RTT is now
+// and then a multiple of the smallest (a local radio network), less would throttle the pace, and the rate would be that.
 std::uint64_t CongestionAuto::window() const {
   if (tcp_ && phase_ == Phase::kLevel) return tcp_->window();
   const bool starts = phase_ == Phase::kStartup;
   const double rate = starts ? std::max(kStartupWindowGain * rate_, kWindowGain * head_start())
                              : kWindowGain * std::max(rate_, pace_);
-  return std::max(starts ? initial_window() : kMinWindow, static_cast<std::uint64_t>(rate * round_seconds()));
+  const bool is_known = phase_ == Phase::kLevel || phase_ == Phase::kDown;
+  const double time = round_seconds() + (is_known ? queue_.largest() : 0);
+  return std::max(starts ? initial_window() : kMinWindow, static_cast<std::uint64_t>(rate * time));
 }
 
 // A long path is no slower than a short one, and each round of growth takes longer there. RFC 6928's window is a tenth of
@@ -180,11 +185,14 @@ bool CongestionAuto::is_first_train() const {
   return phase_ == Phase::kStartup && rounds_in_phase_ <= kFirstRounds && initial_window() > kInitialWindow;
 }
 
-// When a packet sent after its beginning is covered; but chance decides what few packets say.
+// When a packet sent after its beginning is covered; but chance decides what few packets say, and what hosts do what is said
+// in a moment.
 bool CongestionAuto::is_round_over(const ReportSample& sample) const {
   if (sample.newest_covered < round_ends_at_) return false;
-  return phase_ == Phase::kStartup || round_.covered + round_.lost >= kLeastSample ||
-         to_seconds(sample.now - round_began_) >= kMaxRound * round_seconds();
+  if (phase_ == Phase::kStartup) return true;
+  const double took = to_seconds(sample.now - round_began_);
+  return took >= kLeastRound &&
+         (round_.covered + round_.lost >= kLeastSample || took >= kMaxRound * round_seconds());
 }
 
 void CongestionAuto::note_train(const ReportSample& sample) {

@@ -60,6 +60,10 @@ class QueueDelay {
   double longest() const {
     return knows_rtt() ? std::max(0.0, to_seconds(longest_rtt_.get() - min_rtt())) : 0;
   }
+  // The largest of this round and the one before.
+  double largest() const {
+    return knows_rtt() ? std::max(0.0, to_seconds(std::max(round_max_, before_) - min_rtt())) : 0;
+  }
   // What of round() must be a queue to one who aims at `target`, all in seconds.
   double standing(double target) const {
     return std::max(0.0, round() - std::max(0.0, unrest() - kOwnUnrest * target));
