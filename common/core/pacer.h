@@ -18,6 +18,8 @@ class Pacer {
   static constexpr Duration kMostSaved = milliseconds(2);
   static constexpr int kMissedShare = 4;  // of the RTT
   static constexpr Duration kMostMissed = milliseconds(25);
+  static constexpr double kAlwaysMissed =
+      32 * 1024;  // bytes, in that time: half of a short queue on a short path
 
   // Bytes per second, > 0; infinity means no pacing.
   void set_rate(Time now, double rate) {
@@ -56,7 +58,9 @@ class Pacer {
     missed_ = to_seconds(std::max(saved, std::min<Duration>(rtt / kMissedShare, kMostMissed)));
   }
   // Bytes.
-  double depth() const { return quantum_ + rate_ * missed_; }
+  double depth() const {
+    return quantum_ + std::max(rate_ * missed_, std::min(rate_ * to_seconds(kMostMissed), kAlwaysMissed));
+  }
 
  private:
   bool unpaced() const { return std::isinf(rate_); }

@@ -68,8 +68,24 @@ double sent_after_a_second(Duration rtt, bool waits) {
 TEST(Pacer, AShortPathMakesUpForLittle) {
   for (const Duration rtt : {Duration{}, Duration(milliseconds(2)), Duration(milliseconds(8))}) {
     const double allowed = to_seconds(std::clamp<Duration>(rtt / 2, microseconds(200), milliseconds(2)));
-    EXPECT_NEAR(sent_after_a_second(rtt, true), 12000 + 1e8 * allowed, 1200);
+    EXPECT_NEAR(sent_after_a_second(rtt, true), 12000 + std::max(1e8 * allowed, 32768.0), 1200);
+    EXPECT_NEAR(sent_after_a_second(rtt, false), 12000 + 1e8 * allowed, 1200);
   }
+}
+
+// At a low pace a short time is few bytes.
+TEST(Pacer, ALowPaceMakesUpForMoreTimeOnAnyPath) {
+  Pacer pacer;
+  pacer.set_rate(kStart, 4e6);
+  pacer.set_quantum(2400);
+  pacer.set_rtt(microseconds(500));
+  double sent = drain(pacer, kStart, 1200);
+  Time now = kStart;
+  while (now < kStart + seconds(1)) {
+    now = pacer.ready_at() + milliseconds(7);
+    sent += drain(pacer, now, 1200);
+  }
+  EXPECT_GE(sent, 0.99 * 4e6);
 }
 
 TEST(Pacer, ALongPathMakesUpForAQuarterOfItsRtt) {
