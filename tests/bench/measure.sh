@@ -10,7 +10,7 @@
 #   median                          of the numbers on stdin, one a line
 #   divide A B                      two digits behind the point
 #   cpu_ticks                       busy and all ticks of this machine's CPUs so far
-bin=${MCDTP_BIN:-$PWD/build/bin}
+bin=$(realpath -m "${MCDTP_BIN:-build/bin}")
 export MCDTP_BIN=$bin bin
 . tests/wan/netns.sh
 . tests/wan/sshd.sh

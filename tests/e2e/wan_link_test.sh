@@ -107,6 +107,11 @@ expect '0 < up_reordered && up_reordered < 60 && up_delivered == 60'
 link --jitter 20
 [ "$(replies_out_of_order "$(ping_far -c 60 -i 0.005)")" -eq 0 ] || fail "jitter changed the order"
 
+link --wander 40
+replies=$(ping_far -c 60 -i 0.005)
+[ "$(replies_out_of_order "$replies")" -eq 0 ] || fail "a delay that wanders changed the order"
+awk -F'[=/ ]+' '/^rtt/ { exit !($8 - $6 >= 5) }' <<<"$replies" || fail "the delay does not wander: $(tail -n 1 <<<"$replies")"
+
 link --rate 1M --queue 10000
 send_udp 100 1000
 wait_until has_received 9

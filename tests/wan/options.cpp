@@ -51,6 +51,9 @@ void add_capacity(CLI::App& app, Options& options) {
   add(
       "--jitter", [](PathSettings& s, const std::string& v) { s.jitter = parse_milliseconds(v); },
       "up to so many ms more, in order");
+  add(
+      "--wander", [](PathSettings& s, const std::string& v) { s.wander = parse_milliseconds(v); },
+      "up to so many ms more, another every 50 ms and slowly on to it, in order");
 }
 
 void add_faults(CLI::App& app, Options& options) {

@@ -25,7 +25,9 @@ double Random::share() { return static_cast<double>(next() >> 11) * 0x1p-53; }
 Path::Path(const PathSettings& settings, Random random, Time start)
     : settings_(settings),
       random_(random),
+      wander_(random),
       start_(start),
+      wander_until_(start),
       last_departure_(start),
       last_arrival_(start),
       tokens_(settings.policer ? settings.policer->burst_bytes : 0),
@@ -111,10 +113,21 @@ bool Path::enqueue(Time now, std::size_t size) {
 }
 
 Time Path::arrival(const Luck& luck, bool reordered) {
-  Time due = last_departure_ + settings_.delay + from_seconds(luck.jitter * to_seconds(settings_.jitter));
+  Time due = last_departure_ + settings_.delay + from_seconds(luck.jitter * to_seconds(settings_.jitter)) +
+             wandered(last_departure_);
   if (reordered) return due + settings_.reorder_delay;
   last_arrival_ = std::max(last_arrival_, due);
   return last_arrival_;
+}
+
+Duration Path::wandered(Time at) {
+  while (at >= wander_until_) {
+    wander_until_ += kWanderPace;
+    wander_from_ = wander_to_;
+    wander_to_ = wander_.share();
+  }
+  const double left = to_seconds(wander_until_ - at) / to_seconds(kWanderPace);
+  return from_seconds((wander_to_ + left * (wander_from_ - wander_to_)) * to_seconds(settings_.wander));
 }
 
 std::optional<double> Path::rate(Time now) const {

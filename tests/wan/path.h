@@ -56,6 +56,8 @@ struct Fate {
 //
 // A packet waits in a drop-tail queue, takes its size at the link's rate, and only then may be lost: a lost
 // packet has used the link like any other. After a rate step, what already waits leaves at the old rate.
+//
+// A delay that wanders, as a radio link's, goes evenly from one random value to the next, each kWanderPace.
 class Path {
  public:
   Path(const PathSettings& settings, Random random, Time start);
@@ -81,12 +83,19 @@ class Path {
   bool police(Time now, std::size_t size);
   bool enqueue(Time now, std::size_t size);
   Time arrival(const Luck& luck, bool reordered);
+  Duration wandered(Time at);
   std::optional<double> rate(Time now) const;
   std::uint64_t queue_limit(double bits_per_second) const;
 
+  static constexpr Duration kWanderPace = milliseconds(50);
+
   PathSettings settings_;
   Random random_;
+  Random wander_;
   Time start_;
+  Time wander_until_;       // when the delay is at wander_to_,
+  double wander_from_ = 0;  // as a share of settings_.wander,
+  double wander_to_ = 0;    // from wander_from_ on
   bool in_loss_burst_ = false;
   Time last_departure_;
   Time last_arrival_;  // of packets that were not held back

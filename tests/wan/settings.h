@@ -32,6 +32,7 @@ struct PathSettings {
   std::vector<RateStep> rates;               // ordered by `at`; before the first one the rate is unlimited
   Duration delay{};                          // one way
   Duration jitter{};                         // at most so much more delay, evenly spread; the order is kept
+  Duration wander{};                         // at most so much more for a while, see Path; the order is kept
   double loss = 0;                           // share of packets lost
   std::optional<double> loss_burst;          // mean packets in a run of losses; unset: each packet by itself
   std::optional<std::uint64_t> queue_bytes;  // unset: max(64 KiB, rate x 2 x delay)
