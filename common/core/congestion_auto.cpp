@@ -30,6 +30,7 @@ constexpr int kVagueRounds = 5;
 constexpr Duration kMinLevel = seconds(2);
 constexpr Duration kMinVagueLevel = seconds(1);
 constexpr double kWindowGain = 2;
+constexpr double kMostLate = 0.05;  // s
 constexpr int kManyDoubts = 2;
 constexpr int kMaxDoubt = 12;
 constexpr int kFailedProof = 1;
@@ -66,7 +67,8 @@ constexpr int kBreakerRounds = 3;
 // ---- what it decides ----
 
 double CongestionAuto::pacing_rate() const {
-  return std::max(static_cast<double>(kMinWindow) / std::max(queue_.rtt_seconds(), 0.001), wanted_rate());
+  const double rtt = std::max({queue_.rtt_seconds(), late_seconds(), 0.001});
+  return std::max(static_cast<double>(kMinWindow) / rtt, wanted_rate());
 }
 
 double CongestionAuto::wanted_rate() const {
@@ -104,15 +106,16 @@ double CongestionAuto::quantum(Duration rtt) const {
   return sends_trains() ? std::max(usual, HeadStart::kTrain) : usual;
 }
 
-// The pace is what keeps the queue short: the window holds what it sends until the news of it is late. Where the RTT is now
-// and then a multiple of the smallest (a local radio network), less would throttle the pace, and the rate would be that.
+// Where the RTT is now and then a multiple of the smallest, as in a local radio network, what is sent at the pace in such a
+// time has to have room, or the rate would be what the window lets through. A queue may be the reason as well: not without
+// bound.
 std::uint64_t CongestionAuto::window() const {
   if (tcp_ && phase_ == Phase::kLevel) return tcp_->window();
   const bool starts = phase_ == Phase::kStartup;
   const double rate = starts ? std::max(kStartupWindowGain * rate_, kWindowGain * head_start())
                              : kWindowGain * std::max(rate_, pace_);
   const bool is_known = phase_ == Phase::kLevel || phase_ == Phase::kDown;
-  const double time = round_seconds() + (is_known ? queue_.largest() : 0);
+  const double time = round_seconds() + (is_known ? late_seconds() : 0);
   return std::max(starts ? initial_window() : kMinWindow, static_cast<std::uint64_t>(rate * time));
 }
 
@@ -134,6 +137,9 @@ bool CongestionAuto::quiet(Time now) const {
   const bool is_slow = phase_ == Phase::kDrain || phase_ == Phase::kDown;
   return is_slow && to_seconds(now - phase_began_) >= kFullFor * queue_.rtt_seconds();
 }
+
+// How late packets come now, whatever the reason, and to be reckoned with.
+double CongestionAuto::late_seconds() const { return std::min(queue_.largest(), kMostLate); }
 
 double CongestionAuto::round_seconds() const { return queue_.rtt_seconds() + to_seconds(report_interval_); }
 
@@ -422,8 +428,9 @@ void CongestionAuto::set_pace(Time now) {
   }
   // What little waits where a queue was never seen are our own trains.
   if (!sees_queues()) return;
-  const double boost = boost_.next(
-      {target, queue, queue_.round() - queue, round_seconds(), loss_.is_beyond_own(round_.loss())});
+  const double boost =
+      boost_.next({target, queue, queue_.round() - queue, std::max(round_seconds(), kLeastRound),
+                   loss_.is_beyond_own(round_.loss())});
   if (boost > 0) pace_ = std::max(pace_, rate_ * (1 + boost));
 }
 

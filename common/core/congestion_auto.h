@@ -115,6 +115,7 @@ class CongestionAuto : public CongestionController {
   double initial_rate() const;
   double startup_rate() const;
   double head_start() const;
+  double late_seconds() const;
   double round_seconds() const;
   double fair_queue(double rate) const;
   bool is_queued() const;

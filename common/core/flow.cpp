@@ -65,6 +65,7 @@ void Flow::on_report(ReportSample& sample) {
 void Flow::on_silence(Time now) {
   congestion_->on_silence(now);
   set_pace(now);
+  if (!has_room()) pacer_.stop_waiting();
 }
 
 }  // namespace mcdtp

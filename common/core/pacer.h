@@ -32,6 +32,7 @@ class Pacer {
   bool may_send(Time now) {
     refill(now);
     if (unpaced()) return true;
+    tokens_ = std::min(tokens_, depth());
     open_ = open_ ? tokens_ > 0 : tokens_ >= quantum_;
     waits_ = !open_;
     return open_;

@@ -60,7 +60,7 @@ class QueueDelay {
   double longest() const {
     return knows_rtt() ? std::max(0.0, to_seconds(longest_rtt_.get() - min_rtt())) : 0;
   }
-  // The largest of this round and the one before.
+  // The largest RTT of this round and the one before, less the smallest of late, in seconds.
   double largest() const {
     return knows_rtt() ? std::max(0.0, to_seconds(std::max(round_max_, before_) - min_rtt())) : 0;
   }

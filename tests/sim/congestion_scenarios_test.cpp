@@ -185,6 +185,16 @@ TEST(AutoFillsTheLink, RestlessPathWithLoss) {
   }
 }
 
+// Where a window of four packets is more than the path takes in a round trip, they wait: no more than that.
+TEST(AutoFillsTheLink, SlowShortPath) {
+  for (const auto& [mbps, delay_ms] : {std::pair{10.0, 0.5}, {5.0, 1.0}, {2.0, 2.5}}) {
+    const Measured measured = measure({mbps, delay_ms}, seconds(15));
+    EXPECT_GE(measured.later, 0.95) << mbps << " Mbit/s";
+    EXPECT_LE(measured.excess, 0.04) << mbps << " Mbit/s";
+    EXPECT_LE(measured.queue, 0.5) << mbps << " Mbit/s";
+  }
+}
+
 // What a late host has missed goes at once, and no rate is lost.
 TEST(AutoFillsTheLink, HostsThatStandStillNowAndThen) {
   for (const auto& [loss, burst, stall_ms] :

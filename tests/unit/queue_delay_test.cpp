@@ -27,6 +27,19 @@ TEST(QueueDelay, IsTheRoundsSmallestRttBeyondTheSmallestOfLate) {
   EXPECT_EQ(delay.min_rtt(), kRtt);
 }
 
+TEST(QueueDelay, KnowsTheLargestRttOfThisRoundAndTheOneBefore) {
+  QueueDelay delay;
+  EXPECT_EQ(delay.largest(), 0);
+  delay.on_rtt(Time(seconds(1)), kRtt);
+  delay.on_rtt(Time(seconds(1)), kRtt + milliseconds(30));
+  EXPECT_DOUBLE_EQ(delay.largest(), 0.03);
+  delay.end_round();
+  EXPECT_DOUBLE_EQ(delay.largest(), 0.03);
+  delay.on_rtt(Time(seconds(2)), kRtt + milliseconds(5));
+  delay.end_round();
+  EXPECT_DOUBLE_EQ(delay.largest(), 0.005);
+}
+
 TEST(QueueDelay, IsJudgedByTheLongestOfLate) {
   EXPECT_TRUE(with_queue(milliseconds(1)).is_empty());
   EXPECT_FALSE(with_queue(milliseconds(3)).is_empty());
