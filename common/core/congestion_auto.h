@@ -17,7 +17,7 @@ namespace mcdtp {
 //             counts; else the largest seen
 //   p0, p     see PathLoss
 //   queue     see QueueDelay: what we and others keep waiting, in seconds
-// and sends, a round (the RTT and the wait for a report) at a time, at
+// and sends, a round (the RTT and the wait for a report, but no moment that shows only what hosts do) at a time, at
 //   pace = rate x (1 + kAnswer x (target - queue) / (RTT + queue))       (after FAST TCP)
 // The target, kTargetAtOne / sqrt(rate) but less than an RTT that is not short, is smaller for who sends more, so that equal
 // sessions come to equal rates; with kAnswer < 1/2 the queue settles although its news is two rounds old. Who sees a queue
