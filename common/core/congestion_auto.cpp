@@ -67,8 +67,8 @@ constexpr int kBreakerRounds = 3;
 // ---- what it decides ----
 
 double CongestionAuto::pacing_rate() const {
-  const double rtt = std::max({queue_.rtt_seconds(), late_seconds(), 0.001});
-  return std::max(static_cast<double>(kMinWindow) / rtt, wanted_rate());
+  const double time = std::max({queue_.rtt_seconds(), late_seconds(), 0.001});
+  return std::max(static_cast<double>(kMinWindow) / time, wanted_rate());
 }
 
 double CongestionAuto::wanted_rate() const {
@@ -139,7 +139,7 @@ bool CongestionAuto::quiet(Time now) const {
 }
 
 // How late packets come now, whatever the reason, and to be reckoned with.
-double CongestionAuto::late_seconds() const { return std::min(queue_.largest(), kMostLate); }
+double CongestionAuto::late_seconds() const { return std::min(queue_.largest_before(), kMostLate); }
 
 double CongestionAuto::round_seconds() const { return queue_.rtt_seconds() + to_seconds(report_interval_); }
 
@@ -191,8 +191,7 @@ bool CongestionAuto::is_first_train() const {
   return phase_ == Phase::kStartup && rounds_in_phase_ <= kFirstRounds && initial_window() > kInitialWindow;
 }
 
-// When a packet sent after its beginning is covered; but chance decides what few packets say, and what hosts do what is said
-// in a moment.
+// When a packet sent after its beginning is covered; but chance decides what few packets say, and hosts what a moment says.
 bool CongestionAuto::is_round_over(const ReportSample& sample) const {
   if (sample.newest_covered < round_ends_at_) return false;
   if (phase_ == Phase::kStartup) return true;

@@ -27,8 +27,8 @@ class Flow {
   void on_counted(std::size_t size, double weight);
   // A packet goes out that takes the path's time and is not in flight: a probe of the path MTU.
   void on_probe_sent(std::size_t size) { pacer_.on_sent(size); }
-  // Nobody waits for the pacer: what it could let go is not saved up.
-  void has_nothing_to_send() { pacer_.stop_waiting(); }
+  // No data wait for the pacer: what it could let go is not saved up.
+  void on_nothing_to_send() { pacer_.stop_waiting(); }
   // The last packet took the last there was to send.
   void on_application_limited();
   // Bytes in flight are counted anew, after reports and verdicts have changed them. A controller knows one RTT, that

@@ -16,7 +16,7 @@ class Pacer {
  public:
   static constexpr Duration kLeastSaved = microseconds(200);
   static constexpr Duration kMostSaved = milliseconds(2);
-  static constexpr int kMissedShare = 4;  // of the RTT
+  static constexpr int kMissedShare = 4;  // of the RTT; but no less than what is saved up
   static constexpr Duration kMostMissed = milliseconds(25);
   static constexpr double kAlwaysMissed =
       32 * 1024;  // bytes, in that time: half of a short queue on a short path

@@ -60,10 +60,9 @@ class QueueDelay {
   double longest() const {
     return knows_rtt() ? std::max(0.0, to_seconds(longest_rtt_.get() - min_rtt())) : 0;
   }
-  // The largest RTT of this round and the one before, less the smallest of late, in seconds.
-  double largest() const {
-    return knows_rtt() ? std::max(0.0, to_seconds(std::max(round_max_, before_) - min_rtt())) : 0;
-  }
+  // The largest RTT of the round before, less the smallest of late, in seconds. Not of this one: a queue that has begun to
+  // grow is no reason to send more until it is known.
+  double largest_before() const { return knows_rtt() ? std::max(0.0, to_seconds(before_ - min_rtt())) : 0; }
   // What of round() must be a queue to one who aims at `target`, all in seconds.
   double standing(double target) const {
     return std::max(0.0, round() - std::max(0.0, unrest() - kOwnUnrest * target));

@@ -99,7 +99,7 @@ void Session::fill_data(Time now, Channel& channel, Packetizer& packet, std::siz
 
 bool Session::may_send_data(Time now, Channel& channel, std::size_t room) {
   if (!streams_.has_data()) {
-    if (channel.is_datagram()) channel.flow->has_nothing_to_send();
+    if (channel.is_datagram()) channel.flow->on_nothing_to_send();
     return false;
   }
   if (!channel.is_datagram()) return proved_datagram_ == 0 && stream_channel_may_send(channel, room);

@@ -110,7 +110,7 @@ link --jitter 20
 link --wander 40
 replies=$(ping_far -c 60 -i 0.005)
 [ "$(replies_out_of_order "$replies")" -eq 0 ] || fail "a delay that wanders changed the order"
-awk -F'[=/ ]+' '/^rtt/ { exit !($8 - $6 >= 5) }' <<<"$replies" || fail "the delay does not wander: $(tail -n 1 <<<"$replies")"
+awk -F'[=/ ]+' '/^rtt/ { wanders = $8 - $6 >= 5 } END { exit !wanders }' <<<"$replies" || fail "the delay does not wander: $(tail -n 1 <<<"$replies")"
 
 link --rate 1M --queue 10000
 send_udp 100 1000

@@ -25,7 +25,7 @@ double Random::share() { return static_cast<double>(next() >> 11) * 0x1p-53; }
 Path::Path(const PathSettings& settings, Random random, Time start)
     : settings_(settings),
       random_(random),
-      wander_(random),
+      wander_(random.next(), 0),
       start_(start),
       wander_until_(start),
       last_departure_(start),
@@ -121,6 +121,7 @@ Time Path::arrival(const Luck& luck, bool reordered) {
 }
 
 Duration Path::wandered(Time at) {
+  if (settings_.wander.count() == 0) return {};
   while (at >= wander_until_) {
     wander_until_ += kWanderPace;
     wander_from_ = wander_to_;
