@@ -17,6 +17,7 @@ void Flow::set_pace(Time now) {
   // A train has two datagrams at least.
   pacer_.set_quantum(std::max(congestion_->quantum(rtt_), 2 * static_cast<double>(datagram_size_)));
   pacer_.set_rtt(rtt_);
+  if (!has_room()) pacer_.stop_waiting();
 }
 
 DeliverySnapshot Flow::on_sent(Time now, std::size_t size) {
@@ -59,13 +60,11 @@ void Flow::on_report(ReportSample& sample) {
   datagram_size_ = sample.datagram_size;
   rtt_ = std::min(sample.min_rtt, rtt_ + rtt_ / 64);
   set_pace(sample.now);
-  if (!has_room()) pacer_.stop_waiting();
 }
 
 void Flow::on_silence(Time now) {
   congestion_->on_silence(now);
   set_pace(now);
-  if (!has_room()) pacer_.stop_waiting();
 }
 
 }  // namespace mcdtp

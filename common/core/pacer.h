@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "common/core/types.h"
 
@@ -18,8 +19,8 @@ class Pacer {
   static constexpr Duration kMostSaved = milliseconds(2);
   static constexpr int kMissedShare = 4;  // of the RTT; but no less than what is saved up
   static constexpr Duration kMostMissed = milliseconds(25);
-  static constexpr double kAlwaysMissed =
-      32 * 1024;  // bytes, in that time: half of a short queue on a short path
+  // Bytes that are made up for on any path if they were due in kMostMissed: half of a short queue.
+  static constexpr double kAlwaysMissed = 32 * 1024;
 
   // Bytes per second, > 0; infinity means no pacing.
   void set_rate(Time now, double rate) {
@@ -32,7 +33,6 @@ class Pacer {
   bool may_send(Time now) {
     refill(now);
     if (unpaced()) return true;
-    tokens_ = std::min(tokens_, depth());
     open_ = open_ ? tokens_ > 0 : tokens_ >= quantum_;
     waits_ = !open_;
     return open_;
@@ -68,11 +68,10 @@ class Pacer {
   double most_saved() const { return quantum_ + rate_ * saved_; }
   // Without a pace there is nothing to save up.
   void refill(Time now) {
-    if (now > last_ && !unpaced()) {
-      const double most = waits_ ? depth() : std::clamp(tokens_, most_saved(), depth());
-      tokens_ = std::min(most, tokens_ + rate_ * to_seconds(now - last_));
-    }
-    last_ = std::max(now, last_);
+    const Time since = std::exchange(last_, std::max(now, last_));
+    if (unpaced()) return;
+    const double most = waits_ ? depth() : std::clamp(tokens_, most_saved(), depth());
+    tokens_ = std::min(most, tokens_ + rate_ * to_seconds(last_ - since));
   }
 
   double rate_ = 1e6;

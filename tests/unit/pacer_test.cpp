@@ -21,6 +21,26 @@ double drain(Pacer& pacer, Time now, std::size_t size) {
   return sent;
 }
 
+// All that it let go at kStart has gone.
+Pacer emptied(double rate, double quantum, Duration rtt) {
+  Pacer pacer;
+  pacer.set_rate(kStart, rate);
+  pacer.set_quantum(quantum);
+  pacer.set_rtt(rtt);
+  drain(pacer, kStart, 1200);
+  return pacer;
+}
+
+double sent_in_a_second_of_late_wake_ups(Pacer& pacer, Duration late) {
+  double sent = 0;
+  Time now = kStart;
+  while (now < kStart + seconds(1)) {
+    now = pacer.ready_at() + late;
+    sent += drain(pacer, now, 1200);
+  }
+  return sent;
+}
+
 TEST(Pacer, KeepsItsRateWithWakeUpsOnTime) {
   Pacer pacer;
   pacer.set_rate(kStart, 1e6);
@@ -57,11 +77,7 @@ TEST(Pacer, NeverSendsMoreThanItsGuarantee) {
 
 // What goes at once, after a second in which somebody waited for the bucket to open, or had nothing to send.
 double sent_after_a_second(Duration rtt, bool waits) {
-  Pacer pacer;
-  pacer.set_rate(kStart, 1e8);
-  pacer.set_quantum(12000);
-  pacer.set_rtt(rtt);
-  drain(pacer, kStart, 1200);
+  Pacer pacer = emptied(1e8, 12000, rtt);
   if (!waits) pacer.stop_waiting();
   return drain(pacer, kStart + seconds(1), 1200);
 }
@@ -76,17 +92,8 @@ TEST(Pacer, AShortPathMakesUpForLittle) {
 
 // At a low pace a short time is few bytes.
 TEST(Pacer, ALowPaceMakesUpForMoreTimeOnAnyPath) {
-  Pacer pacer;
-  pacer.set_rate(kStart, 4e6);
-  pacer.set_quantum(2400);
-  pacer.set_rtt(microseconds(500));
-  double sent = drain(pacer, kStart, 1200);
-  Time now = kStart;
-  while (now < kStart + seconds(1)) {
-    now = pacer.ready_at() + milliseconds(7);
-    sent += drain(pacer, now, 1200);
-  }
-  EXPECT_GE(sent, 0.99 * 4e6);
+  Pacer pacer = emptied(4e6, 2400, microseconds(500));
+  EXPECT_GE(sent_in_a_second_of_late_wake_ups(pacer, milliseconds(7)), 0.99 * 4e6);
 }
 
 TEST(Pacer, ALongPathMakesUpForAQuarterOfItsRtt) {
@@ -99,22 +106,14 @@ TEST(Pacer, WhoHadNothingToSendSavesUpLittle) {
 }
 
 TEST(Pacer, NothingIsLeftOfWhatWasMissedByWhoHasSentAll) {
-  Pacer pacer;
-  pacer.set_rate(kStart, 1e8);
-  pacer.set_quantum(12000);
-  pacer.set_rtt(milliseconds(100));
-  drain(pacer, kStart, 1200);
+  Pacer pacer = emptied(1e8, 12000, milliseconds(100));
   ASSERT_TRUE(pacer.may_send(kStart + seconds(1)));
   pacer.stop_waiting();
   EXPECT_NEAR(drain(pacer, kStart + seconds(2), 1200), 12000 + 1e8 * 0.002, 1200);
 }
 
 TEST(Pacer, WhatWasMissedIsSentAtOnceThoughThatTakesTime) {
-  Pacer pacer;
-  pacer.set_rate(kStart, 1e8);
-  pacer.set_quantum(12000);
-  pacer.set_rtt(milliseconds(100));
-  drain(pacer, kStart, 1200);
+  Pacer pacer = emptied(1e8, 12000, milliseconds(100));
   double sent = 0;
   for (Time now = kStart + seconds(1); pacer.may_send(now); now += microseconds(1)) {
     pacer.on_sent(1200);
@@ -125,11 +124,7 @@ TEST(Pacer, WhatWasMissedIsSentAtOnceThoughThatTakesTime) {
 
 // What was saved or missed at a high rate is not sent at a low one.
 TEST(Pacer, ALowerRateKeepsItsGuaranteeAtOnce) {
-  Pacer pacer;
-  pacer.set_rate(kStart, 1e8);
-  pacer.set_quantum(2400);
-  pacer.set_rtt(milliseconds(100));
-  drain(pacer, kStart, 1200);
+  Pacer pacer = emptied(1e8, 2400, milliseconds(100));
   ASSERT_TRUE(pacer.may_send(kStart + seconds(1)));
   pacer.set_rate(kStart + seconds(1), 1e6);
   EXPECT_LE(drain(pacer, kStart + seconds(1), 1200), pacer.depth() + 1200);
@@ -157,17 +152,8 @@ TEST(Pacer, IsReadyWhenItSaysSo) {
 TEST(Pacer, ALateWakeUpCostsNoRate) {
   for (const auto& [rtt, late] :
        {std::pair{milliseconds(4), milliseconds(2)}, {milliseconds(100), milliseconds(20)}}) {
-    Pacer pacer;
-    pacer.set_rate(kStart, 1e7);
-    pacer.set_quantum(10000);
-    pacer.set_rtt(rtt);
-    double sent = drain(pacer, kStart, 1200);
-    Time now = kStart;
-    while (now < kStart + seconds(1)) {
-      now = pacer.ready_at() + late;
-      sent += drain(pacer, now, 1200);
-    }
-    EXPECT_GE(sent, 0.99e7) << to_seconds(late);
+    Pacer pacer = emptied(1e7, 10000, rtt);
+    EXPECT_GE(sent_in_a_second_of_late_wake_ups(pacer, late), 0.99e7) << to_seconds(late);
   }
 }
 
