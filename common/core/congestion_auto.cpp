@@ -59,6 +59,8 @@ constexpr double kMaxRound = 4;
 constexpr double kFullSample = 72e3;    // bytes
 constexpr double kMostApart = 1.2;      // times
 constexpr double kMostBelieved = 1.05;  // of what was sent and not lost
+constexpr double kSettling = 10;        // times what the RTTs of a round differ
+constexpr double kMostGrowth = 1.05;    // of a short round
 constexpr double kBreakerLoss = 0.3;
 constexpr int kBreakerRounds = 3;
 
@@ -254,6 +256,7 @@ void CongestionAuto::end_round(const ReportSample& sample) {
     choose_phase(sample.now);
   } else {
     window_given_up_ = 0;
+    queued_since_.reset();
   }
   round_began_ = sample.now;
   covered_before_ = sample.newest_covered;
@@ -311,10 +314,38 @@ double CongestionAuto::weight_of_round() const {
   return std::min(1.0, (round_.covered + round_.lost) / kFullSample);
 }
 
+// What hosts and radios do to RTTs looks like a queue and passes: the more the RTTs of a round differ, the longer a queue
+// has to stand before it shows what the path can do, ...
+bool CongestionAuto::has_queue_settled(Time now) {
+  if (!is_queued()) {
+    queued_since_.reset();
+  } else if (!queued_since_) {
+    queued_since_ = round_began_;
+  }
+  return queued_since_ && to_seconds(now - *queued_since_) >= settling_seconds();
+}
+
+double CongestionAuto::settling_seconds() const {
+  return std::min(kSettling * queue_.span_before(), kMostLate);
+}
+
+// ... and the less a round of it says.
+double CongestionAuto::part_of_settling(Time now) const {
+  return std::min(1.0, to_seconds(now - round_began_) / std::max(settling_seconds(), 1e-6));
+}
+
+// Bytes/s. What a late host makes up for comes faster than it was meant to go, and a short round may hold no more than that.
+double CongestionAuto::most_to_believe(Time now) const {
+  const bool is_short = to_seconds(now - round_began_) < kMostLate;
+  return phase_ == Phase::kLevel && is_short ? kMostGrowth * std::max(rate_, wanted_rate()) : kMaxRate;
+}
+
 void CongestionAuto::learn_rate(const ReportSample& sample) {
-  const double weight = weight_of_round();
-  const double smooth = rate_ + weight * (rate_of_round(sample) - rate_);
-  const bool is_known = (is_queued() || steps_.is_near_ceiling(rate_)) && !round_.is_held_back();
+  const bool has_settled = has_queue_settled(sample.now);
+  const double weight = weight_of_round() * (is_queued() ? part_of_settling(sample.now) : 1);
+  const double seen = std::min(rate_of_round(sample), is_queued() ? kMaxRate : most_to_believe(sample.now));
+  const double smooth = rate_ + weight * (seen - rate_);
+  const bool is_known = (has_settled || steps_.is_near_ceiling(rate_)) && !round_.is_held_back();
   if (is_queued()) {
     steps_.end_rest();
     unqueued_cuts_ = 0;

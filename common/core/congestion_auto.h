@@ -94,6 +94,10 @@ class CongestionAuto : public CongestionController {
   double rate_of_round(const ReportSample& sample) const;
   double round_taken() const;
   void learn_rate(const ReportSample& sample);
+  double most_to_believe(Time now) const;
+  bool has_queue_settled(Time now);
+  double part_of_settling(Time now) const;
+  double settling_seconds() const;
   double weight_of_round() const;
   void give_way(const ReportSample& sample);
   void note_cut();
@@ -156,6 +160,7 @@ class CongestionAuto : public CongestionController {
   int crowded_rounds_ = 0;                                 // in a row, with a queue far over its target
   double window_given_up_ = 0;                             // bytes; 0: nothing, or long ago, or lost
   double queue_before_ = 0;                                // s, in the round before, during a trial
+  std::optional<Time> queued_since_;                       // a queue has shown in each round from here on
   std::optional<CongestionCubic> tcp_;                     // while others keep a queue here
   Duration report_interval_ = milliseconds(25);
 };
