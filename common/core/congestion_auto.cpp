@@ -44,6 +44,7 @@ constexpr double kShortRttTarget = 0.002;  // s
 constexpr double kMostCut = 0.5;           // is left at least: a round may have seen an outage
 
 constexpr int kContestedRounds = 12;
+constexpr double kContested = 0.4;      // s, at least
 constexpr double kTargetInDoubt = 0.8;  // of the target: others are likely
 constexpr double kBelied = 0.9;         // of p0 is left by a round
 constexpr double kDisputed = 0.98;      // likewise
@@ -56,11 +57,13 @@ constexpr double kMaxRate = 1e11;      // bytes/s
 constexpr double kLeastSample = 24e3;  // bytes
 constexpr double kLeastRound = 0.01;   // s: in a shorter one hosts are seen, not the path
 constexpr double kMaxRound = 4;
-constexpr double kFullSample = 72e3;    // bytes
-constexpr double kMostApart = 1.2;      // times
-constexpr double kMostBelieved = 1.05;  // of what was sent and not lost
-constexpr double kSettling = 10;        // times what the RTTs of a round differ
-constexpr double kMostGrowth = 1.05;    // of a short round
+constexpr double kFullSample = 72e3;     // bytes
+constexpr double kMostApart = 1.2;       // times
+constexpr double kMostBelieved = 1.05;   // of what was sent and not lost
+constexpr double kMostAbovePace = 0.05;  // of the rate: a step of ours is seen a round late
+constexpr double kShortRound = 0.05;     // s: in a shorter one hosts and radios change the RTT as queues do
+constexpr double kSettled = 0.3;         // s: what has shown for so long on a path of such rounds is a queue,
+constexpr double kLongestSettled = 0.05;  // s: or for so long, if it is longer than any before
 constexpr double kBreakerLoss = 0.3;
 constexpr int kBreakerRounds = 3;
 
@@ -242,6 +245,7 @@ void CongestionAuto::end_round(const ReportSample& sample) {
   round_ends_at_ = sample.sent + 1;
   if (sees_queues()) steps_.forget_ceiling();
   measure_path();
+  note_queue(sample.now);
   trip_breaker();
   if (!round_.limited) {
     ++rounds_in_phase_;
@@ -252,11 +256,10 @@ void CongestionAuto::end_round(const ReportSample& sample) {
     if (tcp_ && may_overflow()) fade_own_loss();
     peak_rate_.tell_time(sample.now);
     peak_rate_.note(rate_);
-    judge_contest();
+    judge_contest(sample.now);
     choose_phase(sample.now);
   } else {
     window_given_up_ = 0;
-    queued_since_.reset();
   }
   round_began_ = sample.now;
   covered_before_ = sample.newest_covered;
@@ -296,7 +299,7 @@ Duration CongestionAuto::arrival_span(const ReportSample& sample) const {
 double CongestionAuto::rate_of_round(const ReportSample& sample) const {
   const Duration arrival = arrival_span(sample);
   // Out of a queue comes what the path can do, however it was sent.
-  const Duration span = is_queued() ? arrival : std::max(arrival, sample.newest_sent_at - sent_before_);
+  const Duration span = has_settled() ? arrival : std::max(arrival, sample.newest_sent_at - sent_before_);
   return std::min(kMaxRate, round_taken() / to_seconds(span));
 }
 
@@ -305,7 +308,7 @@ double CongestionAuto::rate_of_round(const ReportSample& sample) const {
 // queue the larger may be believed: who does not know all of p0 yet would see steps that pay as steps that do not.
 double CongestionAuto::round_taken() const {
   const double sent = std::clamp(round_.kept(), round_.covered / kMostApart, round_.covered * kMostApart);
-  const double most = is_queued() || steps_.is_near_ceiling(rate_) ? sent : kMostBelieved * sent;
+  const double most = has_settled() || steps_.is_near_ceiling(rate_) ? sent : kMostBelieved * sent;
   return std::clamp(round_.covered, sent, most) / (1 - loss_.own());
 }
 
@@ -314,38 +317,42 @@ double CongestionAuto::weight_of_round() const {
   return std::min(1.0, (round_.covered + round_.lost) / kFullSample);
 }
 
-// What hosts and radios do to RTTs looks like a queue and passes: the more the RTTs of a round differ, the longer a queue
-// has to stand before it shows what the path can do, ...
-bool CongestionAuto::has_queue_settled(Time now) {
-  if (!is_queued()) {
-    queued_since_.reset();
-  } else if (!queued_since_) {
-    queued_since_ = round_began_;
-  }
-  return queued_since_ && to_seconds(now - *queued_since_) >= settling_seconds();
+// What a host misses while it stands still is no queue.
+void CongestionAuto::note_queue(Time now) {
+  const double took = std::min(to_seconds(now - round_began_), std::max(kLeastRound, 2 * round_seconds()));
+  stood_ = is_queued() ? stood_ + took : 0;
 }
 
+bool CongestionAuto::is_short_path() const { return round_seconds() < kShortRound; }
+
+// What hosts and radios do to the RTT of a short path looks like a queue and passes. So does giving way to it: who then
+// sends less sees less come through, and would take that for what the path can do.
 double CongestionAuto::settling_seconds() const {
-  return std::min(kSettling * queue_.span_before(), kMostLate);
+  if (!is_short_path()) return 0;
+  return queue_.is_longest() ? kLongestSettled : kSettled;
 }
 
-// ... and the less a round of it says.
+bool CongestionAuto::has_settled() const { return is_queued() && stood_ >= settling_seconds(); }
+
+// How much of that time is the round that ends now.
 double CongestionAuto::part_of_settling(Time now) const {
-  return std::min(1.0, to_seconds(now - round_began_) / std::max(settling_seconds(), 1e-6));
+  if (!is_queued() || !is_short_path()) return 1;
+  return std::min(1.0, to_seconds(now - round_began_) / settling_seconds());
 }
 
-// Bytes/s. What a late host makes up for comes faster than it was meant to go, and a short round may hold no more than that.
+// Bytes/s. What a late host makes up for comes faster than it was meant to go, and a short round may hold little else. But
+// one of few packets shows more or less by chance.
 double CongestionAuto::most_to_believe(Time now) const {
-  const bool is_short = to_seconds(now - round_began_) < kMostLate;
-  return phase_ == Phase::kLevel && is_short ? kMostGrowth * std::max(rate_, wanted_rate()) : kMaxRate;
+  const bool may_be_made_up = phase_ == Phase::kLevel && to_seconds(now - round_began_) < kShortRound;
+  if (!may_be_made_up || has_settled()) return kMaxRate;
+  return (1 + kMostAbovePace / weight_of_round()) * std::max(rate_, pacing_rate());
 }
 
 void CongestionAuto::learn_rate(const ReportSample& sample) {
-  const bool has_settled = has_queue_settled(sample.now);
-  const double weight = weight_of_round() * (is_queued() ? part_of_settling(sample.now) : 1);
-  const double seen = std::min(rate_of_round(sample), is_queued() ? kMaxRate : most_to_believe(sample.now));
+  const double weight = std::min(weight_of_round(), part_of_settling(sample.now));
+  const double seen = std::min(rate_of_round(sample), most_to_believe(sample.now));
   const double smooth = rate_ + weight * (seen - rate_);
-  const bool is_known = (has_settled || steps_.is_near_ceiling(rate_)) && !round_.is_held_back();
+  const bool is_known = (has_settled() || steps_.is_near_ceiling(rate_)) && !round_.is_held_back();
   if (is_queued()) {
     steps_.end_rest();
     unqueued_cuts_ = 0;
@@ -355,7 +362,7 @@ void CongestionAuto::learn_rate(const ReportSample& sample) {
   if (phase_ != Phase::kLevel || !loss_.is_congested(may_overflow() || !sees_queues())) return;
   if (is_in_doubt() && sees_queues() && !queue_.is_empty() && !tcp_) return contest(window_now());
   // Loss without a queue: a policer, or a queue too short to be seen. And a queue that others keep full.
-  const bool may_be_ours = !is_queued() || (queue_.is_full() && !tcp_);
+  const bool may_be_ours = !has_settled() || (queue_.is_full() && !tcp_);
   if (may_be_ours) give_way(sample);
 }
 
@@ -475,7 +482,7 @@ void CongestionAuto::enter(Time now, Phase phase) {
 
 // ---- others on the path ----
 
-void CongestionAuto::judge_contest() {
+void CongestionAuto::judge_contest(Time now) {
   if (tcp_) {
     if (queue_.is_empty()) tcp_.reset();
     return;
@@ -484,8 +491,12 @@ void CongestionAuto::judge_contest() {
   // The measure is the target at the highest rate of late: one's own grows while one is driven out.
   const double target = fair_queue(peak_rate_.get()) * (is_in_doubt() ? kTargetInDoubt : 1);
   crowded_rounds_ = queue_.is_crowded(target) ? crowded_rounds_ + 1 : 0;
-  if (crowded_rounds_ <= 1) window_given_up_ = window_now();
-  if (crowded_rounds_ >= kContestedRounds) contest(std::max(window_now(), window_given_up_));
+  if (crowded_rounds_ <= 1) {
+    window_given_up_ = window_now();
+    crowded_since_ = round_began_;
+  }
+  if (crowded_rounds_ >= kContestedRounds && to_seconds(now - crowded_since_) >= kContested)
+    contest(std::max(window_now(), window_given_up_));
 }
 
 // Bytes: what fills the path and its queue with our part.
@@ -521,6 +532,7 @@ void CongestionAuto::on_silence(Time) {
   head_start_.give_up();
   tcp_.reset();
   unqueued_cuts_ = 0;
+  stood_ = 0;
   steps_.see_queue();
   rate_ /= 2;
   pace_ /= 2;

@@ -13,8 +13,8 @@ namespace mcdtp {
 
 // A rate model that tells random loss from congestion and keeps a short queue. It knows
 //   rate      bytes/s that the path takes from us: what is delivered, divided by 1 - p0, for the wire is full although
-//             p0 of it is lost. While a queue stands that is what the path can do, and the mean of the last rounds
-//             counts; else the largest seen
+//             p0 of it is lost. While a queue stands (on a short path: has stood for a while) that is what the path can
+//             do, and the mean of the last rounds counts; else the largest seen
 //   p0, p     see PathLoss
 //   queue     see QueueDelay: what we and others keep waiting, in seconds
 // and sends, a round (the RTT and the wait for a report, but no moment that shows only what hosts do) at a time, at
@@ -36,11 +36,11 @@ namespace mcdtp {
 //             its beginning, which meets the queue of before
 //
 // Beside senders that fill every queue and stop only at loss (TCP CUBIC), a short queue would be left with nothing. When
-// the queue has stayed far over its target for kContestedRounds although we gave way (less far in doubt, see below: the
-// target of who sends little is long), kLevel does what TCP CUBIC does, with the window that we had before we gave way, if
-// nothing was lost since. It takes a loss for congestion only where the queue is full and the path loses next to nothing
-// by itself, or where more is lost than it does. While others keep the queue full, what was taken for p0 fades, for they
-// could not, did the path lose much: slowly while the rounds lose as much. Who has never seen a queue, however much was
+// the queue has stayed far over its target for kContestedRounds, and kContested, although we gave way (less far in doubt,
+// see below: the target of who sends little is long), kLevel does what TCP CUBIC does, with the window that we had before we
+// gave way, if nothing was lost since. It takes a loss for congestion only where the queue is full and the path loses next to
+// nothing by itself, or where more is lost than it does. While others keep the queue full, what was taken for p0 fades, for
+// they could not, did the path lose much: slowly while the rounds lose as much. Who has never seen a queue, however much was
 // sent, believes in no p0. A kDown that finds the queue empty ends that: a queue that is all our own falls by what we send
 // less.
 //
@@ -95,9 +95,11 @@ class CongestionAuto : public CongestionController {
   double round_taken() const;
   void learn_rate(const ReportSample& sample);
   double most_to_believe(Time now) const;
-  bool has_queue_settled(Time now);
-  double part_of_settling(Time now) const;
+  void note_queue(Time now);
+  bool is_short_path() const;
   double settling_seconds() const;
+  bool has_settled() const;
+  double part_of_settling(Time now) const;
   double weight_of_round() const;
   void give_way(const ReportSample& sample);
   void note_cut();
@@ -105,7 +107,7 @@ class CongestionAuto : public CongestionController {
   void choose_phase(Time now);
   void judge_startup(Time now);
   void set_pace(Time now);
-  void judge_contest();
+  void judge_contest(Time now);
   double window_now() const;
   void contest(double window);
   bool is_in_doubt() const;
@@ -157,10 +159,11 @@ class CongestionAuto : public CongestionController {
   int lossy_rounds_ = 0;         // in a row, for the breaker
 
   LargestOfLate<double> peak_rate_{QueueDelay::kLife, 0};  // bytes/s
-  int crowded_rounds_ = 0;                                 // in a row, with a queue far over its target
+  int crowded_rounds_ = 0;                                 // in a row, with a queue far over its target,
+  Time crowded_since_{};                                   // from here on
   double window_given_up_ = 0;                             // bytes; 0: nothing, or long ago, or lost
   double queue_before_ = 0;                                // s, in the round before, during a trial
-  std::optional<Time> queued_since_;                       // a queue has shown in each round from here on
+  double stood_ = 0;                                       // s: for so long a queue has shown in each round
   std::optional<CongestionCubic> tcp_;                     // while others keep a queue here
   Duration report_interval_ = milliseconds(25);
 };

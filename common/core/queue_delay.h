@@ -63,8 +63,6 @@ class QueueDelay {
   // The largest RTT of the round before, less the smallest of late, in seconds. Not of this one: a queue that has begun to
   // grow is no reason to send more until it is known.
   double largest_before() const { return knows_rtt() ? std::max(0.0, to_seconds(before_ - min_rtt())) : 0; }
-  // The largest RTT of a round less its smallest, in seconds: of the round before, or less than that of one before it.
-  double span_before() const { return to_seconds(before_span_); }
   // What of round() must be a queue to one who aims at `target`, all in seconds.
   double standing(double target) const {
     return std::max(0.0, round() - std::max(0.0, unrest() - kOwnUnrest * target));
@@ -80,6 +78,8 @@ class QueueDelay {
   bool is_full() const {
     return round() > std::max(kFull * longest(), kHostDelay + kTrainShare * rtt_seconds());
   }
+  // Longer than in any round before of late.
+  bool is_longest() const { return round() > longest(); }
   // Who sends what the path can take sees a queue now and then, were it of `target`. Who never does sends too little, or
   // is policed, or has known the path only with its queue full: its smallest RTT is that of a full queue.
   bool was_seen(double target) const {
@@ -125,9 +125,9 @@ class QueueDelay {
   bool found_shorter_ = false;
   Duration round_min_ = kNone;
   Duration round_max_{};
-  Duration before_{};                     // the largest RTT of the round before
-  Duration before_span_{};                // see span_before
-  Duration calmest_ = kNone;              // the smallest variation of a channel's RTT in this round,
+  Duration before_{};         // the largest RTT of the round before,
+  Duration before_span_{};    // and by how much it was above the smallest; or less than once before
+  Duration calmest_ = kNone;  // the smallest variation of a channel's RTT in this round,
   std::array<Duration, 7> variations_{};  // and in the last rounds
   std::optional<Time> long_since_;
 };

@@ -159,10 +159,11 @@ TEST(AutoFillsTheLink, RestlessPath) {
   }
 }
 
-// A local radio network: the RTT is now and then a multiple of the smallest, and the window holds what goes in such a time.
+// A local radio network: the RTT is now and then a multiple of the smallest, the window holds what goes in such a time, and
+// who gives way to a queue that is none does not take what then comes for what the path can do.
 TEST(AutoFillsTheLink, RestlessShortPath) {
   const std::array<std::tuple<double, double, double, double, double>, 4> asked{
-      {{20, 2, 20, 100, 0.85}, {100, 1, 10, 50, 0.8}, {1000, 0.2, 5, 25, 0.6}, {1000, 0.2, 10, 20, 0.78}}};
+      {{20, 2, 20, 100, 0.9}, {100, 1, 10, 50, 0.87}, {1000, 0.2, 10, 20, 0.85}, {1000, 0.2, 10, 50, 0.88}}};
   for (const auto& [mbps, delay_ms, wander_ms, pace_ms, share] : asked) {
     Path path{mbps, delay_ms};
     path.wander_ms = wander_ms;
@@ -288,8 +289,7 @@ INSTANTIATE_TEST_SUITE_P(Links, AutoAfterTheStart,
                                          Path{200, 10, 0.02}));
 
 // The rate of the link is multiplied at 2 s; `patience` later the new limit is reached.
-void step(double from_mbps, double factor, Duration patience) {
-  const Path path{from_mbps, 25, 0.01};
+void step(const Path& path, double factor, Duration patience) {
   World world(world_of(path));
   world.client.send(kStdio, std::uint64_t{1} << 40);
   world.at(seconds(2), [&] { world.up(0).settings.rate_bps *= factor; });
@@ -297,8 +297,22 @@ void step(double from_mbps, double factor, Duration patience) {
   EXPECT_GE(later_share(world, factor * limit_of(path), from, from + seconds(2)), 0.8);
 }
 
-TEST(AutoFollowsTheLink, TenfoldRate) { step(5, 10, seconds(2)); }
-TEST(AutoFollowsTheLink, TenthOfTheRate) { step(50, 0.1, seconds(4)); }
+TEST(AutoFollowsTheLink, TenfoldRate) { step({5, 25, 0.01}, 10, seconds(2)); }
+TEST(AutoFollowsTheLink, TenthOfTheRate) { step({50, 25, 0.01}, 0.1, seconds(3)); }
+TEST(AutoFollowsTheLink, TenfoldRateOfAShortPath) { step({100, 1}, 10, seconds(1)); }
+
+// A queue of a short path has to stand for a while before the rate falls: what overflows meanwhile is sent again, once.
+TEST(AutoFollowsTheLink, LowerRateOfAShortPath) {
+  for (const double factor : {0.8, 0.5, 0.1}) {
+    const Path path{100, 1};
+    World world(world_of(path));
+    world.client.send(kStdio, std::uint64_t{1} << 40);
+    world.at(seconds(2), [&] { world.up(0).settings.rate_bps *= factor; });
+    EXPECT_GE(later_share(world, factor * limit_of(path), seconds(2), seconds(4)), 0.95) << factor;
+    const SessionStatistics& sent = world.client.session().statistics();
+    EXPECT_LE(sent.packets_lost, sent.packets_sent / 50) << factor;
+  }
+}
 
 // Where the delay wanders, small steps do not show in the rate: what comes in the 8 s after the change.
 TEST(AutoFollowsTheLink, ManifoldRateOfARestlessPath) {

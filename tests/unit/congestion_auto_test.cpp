@@ -168,6 +168,29 @@ TEST(CongestionAuto, FollowsTheLinkDownAndUp) {
   EXPECT_NEAR(mean_pace(model, link), 1e8, 0.15e8);
 }
 
+constexpr Duration kShortRtt = milliseconds(12);
+
+// Who gives way to it sends less, and less comes.
+TEST(CongestionAuto, OnAShortPathWhatHostsAddForAWhileCostsNoRate) {
+  CongestionAuto model;
+  Fluid link(1e8, kShortRtt);
+  link.rounds(model, 60);
+  link.set_host_delay(milliseconds(3));
+  link.rounds(model, 20);
+  link.set_host_delay({});
+  link.rounds(model, 2);
+  EXPECT_GE(model.pacing_rate(), 0.95e8);
+}
+
+TEST(CongestionAuto, OnAShortPathAQueueThatStaysIsOne) {
+  CongestionAuto model;
+  Fluid link(1e8, kShortRtt);
+  link.rounds(model, 60);
+  link.set_rate(0.5e8);
+  link.rounds(model, 60);
+  EXPECT_LE(mean_pace(model, link), 0.55e8);
+}
+
 TEST(CongestionAuto, WhatTheApplicationDoesNotSendIsNotThePathsLimit) {
   CongestionAuto model;
   Fluid link(1e7);
