@@ -14,7 +14,8 @@ namespace mcdtp {
 // A rate model that tells random loss from congestion and keeps a short queue. It knows
 //   rate      bytes/s that the path takes from us: what is delivered, divided by 1 - p0, for the wire is full although
 //             p0 of it is lost. While a queue stands (on a short path: has stood for a while) that is what the path can
-//             do, and the mean of the last rounds counts; else the largest seen
+//             do, and the mean of the last rounds counts; else the largest seen, of a short path hardly more than was
+//             sent, for late hosts make up for what they missed
 //   p0, p     see PathLoss
 //   queue     see QueueDelay: what we and others keep waiting, in seconds
 // and sends, a round (the RTT and the wait for a report, but no moment that shows only what hosts do) at a time, at
@@ -94,11 +95,11 @@ class CongestionAuto : public CongestionController {
   double rate_of_round(const ReportSample& sample) const;
   double round_taken() const;
   void learn_rate(const ReportSample& sample);
-  double most_to_believe(Time now) const;
+  double most_to_believe() const;
+  double round_took(Time now) const;
   void note_queue(Time now);
   bool is_short_path() const;
   double settling_seconds() const;
-  bool has_settled() const;
   double part_of_settling(Time now) const;
   double weight_of_round() const;
   void give_way(const ReportSample& sample);
@@ -163,7 +164,8 @@ class CongestionAuto : public CongestionController {
   Time crowded_since_{};                                   // from here on
   double window_given_up_ = 0;                             // bytes; 0: nothing, or long ago, or lost
   double queue_before_ = 0;                                // s, in the round before, during a trial
-  double stood_ = 0;                                       // s: for so long a queue has shown in each round
+  double stood_ = 0;                                       // s: for so long a queue has shown in each round,
+  bool has_settled_ = false;                               // and that is no chance
   std::optional<CongestionCubic> tcp_;                     // while others keep a queue here
   Duration report_interval_ = milliseconds(25);
 };

@@ -78,7 +78,7 @@ class QueueDelay {
   bool is_full() const {
     return round() > std::max(kFull * longest(), kHostDelay + kTrainShare * rtt_seconds());
   }
-  // Longer than in any round before of late.
+  // Longer than any noted of late, see keep_longest().
   bool is_longest() const { return round() > longest(); }
   // Who sends what the path can take sees a queue now and then, were it of `target`. Who never does sends too little, or
   // is policed, or has known the path only with its queue full: its smallest RTT is that of a full queue.

@@ -163,7 +163,7 @@ TEST(AutoFillsTheLink, RestlessPath) {
 // who gives way to a queue that is none does not take what then comes for what the path can do.
 TEST(AutoFillsTheLink, RestlessShortPath) {
   const std::array<std::tuple<double, double, double, double, double>, 4> asked{
-      {{20, 2, 20, 100, 0.9}, {100, 1, 10, 50, 0.87}, {1000, 0.2, 10, 20, 0.85}, {1000, 0.2, 10, 50, 0.88}}};
+      {{20, 2, 20, 100, 0.9}, {100, 1, 10, 50, 0.8}, {1000, 0.2, 10, 20, 0.85}, {1000, 0.2, 10, 50, 0.88}}};
   for (const auto& [mbps, delay_ms, wander_ms, pace_ms, share] : asked) {
     Path path{mbps, delay_ms};
     path.wander_ms = wander_ms;
@@ -310,7 +310,7 @@ TEST(AutoFollowsTheLink, LowerRateOfAShortPath) {
     world.at(seconds(2), [&] { world.up(0).settings.rate_bps *= factor; });
     EXPECT_GE(later_share(world, factor * limit_of(path), seconds(2), seconds(4)), 0.95) << factor;
     const SessionStatistics& sent = world.client.session().statistics();
-    EXPECT_LE(sent.packets_lost, sent.packets_sent / 50) << factor;
+    EXPECT_LE(sent.packets_lost, sent.packets_sent / 40) << factor;
   }
 }
 
