@@ -61,9 +61,7 @@ constexpr double kFullSample = 72e3;     // bytes
 constexpr double kMostApart = 1.2;       // times
 constexpr double kMostBelieved = 1.05;   // of what was sent and not lost
 constexpr double kMostAbovePace = 0.05;  // of the rate, or of the pace
-constexpr double kShortPath = 0.04;      // s: hosts and radios change a shorter RTT as much as queues do, ...
-constexpr double kSettled = 0.3;         // s: ... and what has shown for so long is a queue,
-constexpr double kLongestSettled = 0.05;  // s: or for so long, if it is longer than any before
+constexpr double kShortPath = 0.04;      // s: hosts and radios change a shorter RTT as much as queues do
 constexpr double kBreakerLoss = 0.3;
 constexpr int kBreakerRounds = 3;
 
@@ -245,7 +243,7 @@ void CongestionAuto::end_round(const ReportSample& sample) {
   round_ends_at_ = sample.sent + 1;
   if (sees_queues()) steps_.forget_ceiling();
   measure_path();
-  note_queue(sample.now);
+  settling_.on_round(is_queued(), round_took(sample.now), is_short_path(), queue_.is_longest());
   trip_breaker();
   if (!round_.limited) {
     ++rounds_in_phase_;
@@ -300,7 +298,8 @@ Duration CongestionAuto::arrival_span(const ReportSample& sample) const {
 double CongestionAuto::rate_of_round(const ReportSample& sample) const {
   const Duration arrival = arrival_span(sample);
   // Out of a queue comes what the path can do, however it was sent.
-  const Duration span = has_settled_ ? arrival : std::max(arrival, sample.newest_sent_at - sent_before_);
+  const Duration span =
+      settling_.is_over() ? arrival : std::max(arrival, sample.newest_sent_at - sent_before_);
   return std::min(kMaxRate, round_taken() / to_seconds(span));
 }
 
@@ -309,7 +308,7 @@ double CongestionAuto::rate_of_round(const ReportSample& sample) const {
 // queue the larger may be believed: who does not know all of p0 yet would see steps that pay as steps that do not.
 double CongestionAuto::round_taken() const {
   const double sent = std::clamp(round_.kept(), round_.covered / kMostApart, round_.covered * kMostApart);
-  const double most = has_settled_ || steps_.is_near_ceiling(rate_) ? sent : kMostBelieved * sent;
+  const double most = settling_.is_over() || steps_.is_near_ceiling(rate_) ? sent : kMostBelieved * sent;
   return std::clamp(round_.covered, sent, most) / (1 - loss_.own());
 }
 
@@ -323,40 +322,21 @@ double CongestionAuto::round_took(Time now) const {
   return std::min(to_seconds(now - round_began_), std::max(kLeastRound, kMaxRound * round_seconds()));
 }
 
-// Once it has settled it counts until it is gone.
-void CongestionAuto::note_queue(Time now) {
-  stood_ = is_queued() ? stood_ + round_took(now) : 0;
-  has_settled_ = is_queued() && (has_settled_ || stood_ >= settling_seconds());
-}
-
 bool CongestionAuto::is_short_path() const { return queue_.rtt_seconds() < kShortPath; }
-
-// What hosts and radios do to the RTT of a short path looks like a queue and passes. So does giving way to it: who then
-// sends less sees less come through, and would take that for what the path can do.
-double CongestionAuto::settling_seconds() const {
-  if (!is_short_path()) return 0;
-  return queue_.is_longest() ? kLongestSettled : kSettled;
-}
-
-// How much of that time is the round that ends now.
-double CongestionAuto::part_of_settling(Time now) const {
-  if (!is_queued() || !is_short_path()) return 1;
-  return std::min(1.0, round_took(now) / settling_seconds());
-}
 
 // Bytes/s. What a late host makes up for comes faster than it was meant to go, and a short round may hold little else. But
 // one of few packets shows more or less by chance.
 double CongestionAuto::most_to_believe() const {
   const bool may_be_made_up = phase_ == Phase::kLevel && is_short_path();
-  if (!may_be_made_up || has_settled_) return kMaxRate;
+  if (!may_be_made_up || settling_.is_over()) return kMaxRate;
   return (1 + kMostAbovePace / weight_of_round()) * std::max(rate_, pacing_rate());
 }
 
 void CongestionAuto::learn_rate(const ReportSample& sample) {
-  const double weight = std::min(weight_of_round(), part_of_settling(sample.now));
+  const double weight = std::min(weight_of_round(), settling_.part_of_round());
   const double seen = std::min(rate_of_round(sample), most_to_believe());
   const double smooth = rate_ + weight * (seen - rate_);
-  const bool is_known = (has_settled_ || steps_.is_near_ceiling(rate_)) && !round_.is_held_back();
+  const bool is_known = (settling_.is_over() || steps_.is_near_ceiling(rate_)) && !round_.is_held_back();
   if (is_queued()) {
     steps_.end_rest();
     unqueued_cuts_ = 0;
@@ -366,7 +346,7 @@ void CongestionAuto::learn_rate(const ReportSample& sample) {
   if (phase_ != Phase::kLevel || !loss_.is_congested(may_overflow() || !sees_queues())) return;
   if (is_in_doubt() && sees_queues() && !queue_.is_empty() && !tcp_) return contest(window_now());
   // Loss without a queue: a policer, or a queue too short to be seen. And a queue that others keep full.
-  const bool may_be_ours = !is_queued() || (!tcp_ && (!has_settled_ || queue_.is_full()));
+  const bool may_be_ours = !is_queued() || (!tcp_ && (!settling_.is_over() || queue_.is_full()));
   if (may_be_ours) give_way(sample);
 }
 
@@ -536,8 +516,7 @@ void CongestionAuto::on_silence(Time) {
   head_start_.give_up();
   tcp_.reset();
   unqueued_cuts_ = 0;
-  stood_ = 0;
-  has_settled_ = false;
+  settling_.forget();
   crowded_rounds_ = 0;
   steps_.see_queue();
   rate_ /= 2;

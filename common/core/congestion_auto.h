@@ -8,12 +8,13 @@
 #include "common/core/path_loss.h"
 #include "common/core/queue_delay.h"
 #include "common/core/rate_steps.h"
+#include "common/core/settling.h"
 
 namespace mcdtp {
 
 // A rate model that tells random loss from congestion and keeps a short queue. It knows
 //   rate      bytes/s that the path takes from us: what is delivered, divided by 1 - p0, for the wire is full although
-//             p0 of it is lost. While a queue stands (on a short path: has stood for a while) that is what the path can
+//             p0 of it is lost. While a queue stands (on a short path: has settled, see Settling) that is what the path can
 //             do, and the mean of the last rounds counts; else the largest seen, of a short path hardly more than was
 //             sent, for late hosts make up for what they missed
 //   p0, p     see PathLoss
@@ -97,10 +98,7 @@ class CongestionAuto : public CongestionController {
   void learn_rate(const ReportSample& sample);
   double most_to_believe() const;
   double round_took(Time now) const;
-  void note_queue(Time now);
   bool is_short_path() const;
-  double settling_seconds() const;
-  double part_of_settling(Time now) const;
   double weight_of_round() const;
   void give_way(const ReportSample& sample);
   void note_cut();
@@ -135,6 +133,7 @@ class CongestionAuto : public CongestionController {
   Phase phase_ = Phase::kStartup;
   PathLoss loss_;
   QueueDelay queue_;
+  Settling settling_;
   Round round_;
   std::uint64_t covered_before_ = 0;  // newest_covered as the round began
   Time sent_before_{};                // when the newest packet that had arrived as the round began was sent,
@@ -164,8 +163,6 @@ class CongestionAuto : public CongestionController {
   Time crowded_since_{};                                   // from here on
   double window_given_up_ = 0;                             // bytes; 0: nothing, or long ago, or lost
   double queue_before_ = 0;                                // s, in the round before, during a trial
-  double stood_ = 0;                                       // s: for so long a queue has shown in each round,
-  bool has_settled_ = false;                               // and that is no chance
   std::optional<CongestionCubic> tcp_;                     // while others keep a queue here
   Duration report_interval_ = milliseconds(25);
 };

@@ -288,11 +288,16 @@ INSTANTIATE_TEST_SUITE_P(Links, AutoAfterTheStart,
                                          Path{20, 50, 0.1}, Path{50, 5, 0.05}, Path{50, 25, 0.01},
                                          Path{200, 10, 0.02}));
 
-// The rate of the link is multiplied at 2 s; `patience` later the new limit is reached.
+// Sends without end; the rate of the link is multiplied at 2 s.
+void begin_step(World& world, double factor) {
+  world.client.send(kStdio, std::uint64_t{1} << 40);
+  world.at(seconds(2), [&world, factor] { world.up(0).settings.rate_bps *= factor; });
+}
+
+// `patience` later the new limit is reached.
 void step(const Path& path, double factor, Duration patience) {
   World world(world_of(path));
-  world.client.send(kStdio, std::uint64_t{1} << 40);
-  world.at(seconds(2), [&] { world.up(0).settings.rate_bps *= factor; });
+  begin_step(world, factor);
   const Duration from = seconds(2) + patience;
   EXPECT_GE(later_share(world, factor * limit_of(path), from, from + seconds(2)), 0.8);
 }
@@ -306,8 +311,7 @@ TEST(AutoFollowsTheLink, LowerRateOfAShortPath) {
   for (const double factor : {0.8, 0.5, 0.1}) {
     const Path path{100, 1};
     World world(world_of(path));
-    world.client.send(kStdio, std::uint64_t{1} << 40);
-    world.at(seconds(2), [&] { world.up(0).settings.rate_bps *= factor; });
+    begin_step(world, factor);
     EXPECT_GE(later_share(world, factor * limit_of(path), seconds(2), seconds(4)), 0.95) << factor;
     const SessionStatistics& sent = world.client.session().statistics();
     EXPECT_LE(sent.packets_lost, sent.packets_sent / 40) << factor;
