@@ -20,7 +20,7 @@ constexpr double kMostAhead = 4;         // times what the round after the initi
 constexpr int kFirstRounds = 3;          // the probe's, the first train's, and that of the reports on it
 constexpr double kOverflow = 0.25;       // more than any path loses by itself
 constexpr double kManyLost = 20 * 1200;  // bytes: fewer may be chance
-constexpr double kTrainLost = 4 * 1200;  // bytes: what a queue shorter than a train lets fall
+constexpr double kFewLost = 4 * 1200;  // bytes: more, of a train or a round, is what a short queue lets fall
 constexpr double kDrainGain = 0.5;
 constexpr int kMaxDrainRounds = 4;
 constexpr double kDownGain = 0.75;
@@ -41,6 +41,7 @@ constexpr double kAnswer = 0.25;
 constexpr double kTargetAtOne = 15;    // s at 1 byte/s: 13 ms at 10 Mbit/s, 4.2 ms at 100, 1.3 ms at 1,000
 constexpr double kMinTarget = 0.0005;  // s: what hosts add without any queue
 constexpr double kShortRttTarget = 0.002;  // s
+constexpr double kOfBuffer = 0.35;         // leaves room for others, and for what comes unevenly
 constexpr double kMostCut = 0.5;           // is left at least: a round may have seen an outage
 
 constexpr int kContestedRounds = 12;
@@ -146,12 +147,15 @@ double CongestionAuto::late_seconds() const { return std::min(queue_.largest_bef
 
 double CongestionAuto::round_seconds() const { return queue_.rtt_seconds() + to_seconds(report_interval_); }
 
-// How long a queue may be for who sends at `rate`, in seconds of waiting: less than an RTT that is not short, and the less
-// the more it sends, up to there too, or nothing would bring two on a short path to the same rate.
+// How long a queue may be for who sends at `rate`, in seconds of waiting: less than an RTT that is not short, less than a
+// part of a buffer that overflows, and the less the more it sends, up to there too, or nothing would bring two on a short
+// path to the same rate.
 double CongestionAuto::fair_queue(double rate) const {
   const double most = std::max(queue_.rtt_seconds(), kShortRttTarget);
   const double wanted = kTargetAtOne / std::sqrt(std::max(rate, kLeastRate));
-  return std::max(kMinTarget, wanted / std::cbrt(1 + std::pow(wanted / most, 3)));
+  const double fair = wanted / std::cbrt(1 + std::pow(wanted / most, 3));
+  const double room = kOfBuffer * queue_.buffer();
+  return std::max(kMinTarget, room > 0 ? fair / std::hypot(1, fair / room) : fair);
 }
 
 // More waits than half of what we would leave.
@@ -207,8 +211,8 @@ void CongestionAuto::note_train(const ReportSample& sample) {
   head_start_.tell_time(sample.now, queue_.rtt_seconds());
   if (sends_trains()) {
     head_start_.on_report(sample);
-    const bool is_train = static_cast<double>(sample.train) > kTrainLost;
-    round_.breaks_trains = is_train && round_.lost > kTrainLost && round_.loss() > kOverflow;
+    const bool is_train = static_cast<double>(sample.train) > kFewLost;
+    round_.breaks_trains = is_train && round_.lost > kFewLost && round_.loss() > kOverflow;
   }
   if (is_overflowing() || round_.breaks_trains) head_start_.give_up();
 }
@@ -242,6 +246,7 @@ void CongestionAuto::end_round(const ReportSample& sample) {
   round_.sent = static_cast<double>(sample.newest_covered - covered_before_);
   round_ends_at_ = sample.sent + 1;
   if (sees_queues()) steps_.forget_ceiling();
+  if (overflowed()) queue_.note_overflow();
   measure_path();
   settling_.on_round(is_queued(), round_took(sample.now), is_short_path(), queue_.is_longest());
   trip_breaker();
@@ -266,6 +271,12 @@ void CongestionAuto::end_round(const ReportSample& sample) {
   arrived_before_ = sample.newest_arrived_at;
   queue_.end_round();
   round_ = {};
+}
+
+// What was lost of the round was lost to a full buffer. Where an RTT that is not short wanders, what the path loses by
+// itself would look like that, and fair_queue() leaves room there anyway.
+bool CongestionAuto::overflowed() const {
+  return is_short_path() && queue_.is_full() && round_.lost > kFewLost && loss_.is_beyond_own(round_.loss());
 }
 
 // Fast by rounds that lose far less than the path is said to, or are too small to tell.

@@ -21,6 +21,7 @@ class QueueDelay {
   void on_rtt(Time now, Duration rtt, Duration variation = {}) {
     min_rtt_.tell_time(now);
     longest_rtt_.tell_time(now);
+    overflow_rtt_.tell_time(now);
     found_shorter_ = found_shorter_ || (knows_rtt() && min_rtt() - rtt > kMinGrowth / 2);
     min_rtt_.note(rtt);
     round_min_ = std::min(round_min_, rtt);
@@ -49,6 +50,9 @@ class QueueDelay {
   // The longest RTT of this round was a queue, however short it was there.
   void keep_longest() { longest_rtt_.note(round_max_); }
 
+  // The buffer was too short for the longest queue of this round.
+  void note_overflow() { overflow_rtt_.note(round_max_); }
+
   void forget_longest() { longest_rtt_ = {kLife, Duration{}}; }
 
   bool knows_rtt() const { return min_rtt() != kNone; }
@@ -59,6 +63,11 @@ class QueueDelay {
   double round() const { return round_min_ == kNone ? 0 : to_seconds(round_min_ - min_rtt()); }
   double longest() const {
     return knows_rtt() ? std::max(0.0, to_seconds(longest_rtt_.get() - min_rtt())) : 0;
+  }
+  // The longest that overflowed of late, or was there without, in seconds; 0: none did overflow.
+  double buffer() const {
+    const bool is_known = knows_rtt() && overflow_rtt_.get() > min_rtt();
+    return is_known ? std::max(to_seconds(overflow_rtt_.get() - min_rtt()), longest()) : 0;
   }
   // The largest RTT of the round before, less the smallest of late, in seconds. Not of this one: a queue that has begun to
   // grow is no reason to send more until it is known.
@@ -122,6 +131,7 @@ class QueueDelay {
 
   SmallestOfLate<Duration> min_rtt_{kLife, kNone};
   LargestOfLate<Duration> longest_rtt_{kLife, Duration{}};  // of the rounds' smallest
+  LargestOfLate<Duration> overflow_rtt_{kLife, Duration{}};
   bool found_shorter_ = false;
   Duration round_min_ = kNone;
   Duration round_max_{};

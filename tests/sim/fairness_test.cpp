@@ -66,6 +66,15 @@ TEST(AutoSharesTheLink, BesideCubic) {
   EXPECT_GE(shares.of[0] + shares.of[1], 0.9);
 }
 
+// The queue that we could wish for would leave hardly any room for what TCP sends at once.
+TEST(AutoSharesTheLink, BesideCubicWhereTheBufferIsShort) {
+  for (const Path& path : {Path{50, 5}, Path{100, 2}, Path{300, 1}, Path{300, 1.4}}) {
+    const Shares shares = share_link(path, {{}, {"cubic", 0, seconds(1)}}, seconds(6), seconds(18));
+    EXPECT_GE(shares.of[0], 0.25) << path.mbps << " Mbit/s, " << path.delay_ms << " ms";
+    EXPECT_GE(shares.of[1], 0.25) << path.mbps << " Mbit/s, " << path.delay_ms << " ms";
+  }
+}
+
 // What was given away before the others were known to be TCP is asked for again. Where all stand still for a moment, the
 // queue empties, and TCP seems to have gone. The mean of two starts.
 TEST(AutoSharesTheLink, BesideCubicInADeepQueue) {
@@ -145,9 +154,11 @@ TEST(AutoKeepsTheQueueShort, WhereTheBufferIsDeep) {
 }
 
 TEST(AutoKeepsTheQueueShort, UnderHalfOfOneProduct) {
-  const Measured measured = measure({20, 25}, seconds(20));
-  EXPECT_LE(measured.queue, 0.5);
-  EXPECT_GE(measured.later, 0.95);
+  for (const Path& path : {Path{20, 25}, Path{100, 5}, Path{300, 1}, Path{100, 5, 0.01}}) {
+    const Measured measured = measure(path, seconds(20));
+    EXPECT_LE(measured.queue, 0.5) << path.mbps << " Mbit/s, " << path.delay_ms << " ms";
+    EXPECT_GE(measured.later, 0.95) << path.mbps << " Mbit/s, " << path.delay_ms << " ms";
+  }
 }
 
 }  // namespace

@@ -51,6 +51,21 @@ TEST(QueueDelay, IsJudgedByTheLongestOfLate) {
   EXPECT_TRUE(with_queue(milliseconds(21)).is_longest());
 }
 
+// Whatever it overflowed with, it holds what waited in it.
+TEST(QueueDelay, TheBufferIsTheLongestThatOverflowed) {
+  QueueDelay delay = with_queue(milliseconds(8));
+  EXPECT_EQ(delay.buffer(), 0);
+  delay.on_rtt(Time(seconds(3)), kRtt + milliseconds(17));
+  delay.note_overflow();
+  EXPECT_DOUBLE_EQ(delay.buffer(), 0.02);
+  delay.on_rtt(Time(seconds(3)), kRtt + milliseconds(25));
+  delay.note_overflow();
+  EXPECT_DOUBLE_EQ(delay.buffer(), 0.025);
+  delay.on_rtt(Time(seconds(3) + QueueDelay::kLife), kRtt);
+  delay.on_rtt(Time(seconds(3) + 2 * QueueDelay::kLife), kRtt);
+  EXPECT_EQ(delay.buffer(), 0);
+}
+
 TEST(QueueDelay, IsJudgedByATarget) {
   EXPECT_FALSE(with_queue(milliseconds(5)).is_above_half(kTarget));
   EXPECT_TRUE(with_queue(milliseconds(6)).is_above_half(kTarget));
