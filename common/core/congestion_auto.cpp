@@ -20,7 +20,7 @@ constexpr double kMostAhead = 4;         // times what the round after the initi
 constexpr int kFirstRounds = 3;          // the probe's, the first train's, and that of the reports on it
 constexpr double kOverflow = 0.25;       // more than any path loses by itself
 constexpr double kManyLost = 20 * 1200;  // bytes: fewer may be chance
-constexpr double kFewLost = 4 * 1200;  // bytes: more, of a train or a round, is what a short queue lets fall
+constexpr double kFewLost = 4 * 1200;    // bytes: by chance; a queue too short for a train drops more of it
 constexpr double kDrainGain = 0.5;
 constexpr int kMaxDrainRounds = 4;
 constexpr double kDownGain = 0.75;
@@ -147,9 +147,9 @@ double CongestionAuto::late_seconds() const { return std::min(queue_.largest_bef
 
 double CongestionAuto::round_seconds() const { return queue_.rtt_seconds() + to_seconds(report_interval_); }
 
-// How long a queue may be for who sends at `rate`, in seconds of waiting: less than an RTT that is not short, less than a
-// part of a buffer that overflows, and the less the more it sends, up to there too, or nothing would bring two on a short
-// path to the same rate.
+// How long a queue may be for who sends at `rate`, in seconds of waiting: less than an RTT that is not short, and on a short
+// path less than a part of a buffer that overflows. Up to there, too, it is the less the more is sent, or nothing would bring
+// two to the same rate.
 double CongestionAuto::fair_queue(double rate) const {
   const double most = std::max(queue_.rtt_seconds(), kShortRttTarget);
   const double wanted = kTargetAtOne / std::sqrt(std::max(rate, kLeastRate));
@@ -246,7 +246,7 @@ void CongestionAuto::end_round(const ReportSample& sample) {
   round_.sent = static_cast<double>(sample.newest_covered - covered_before_);
   round_ends_at_ = sample.sent + 1;
   if (sees_queues()) steps_.forget_ceiling();
-  if (overflowed()) queue_.note_overflow();
+  if (overfilled_buffer()) queue_.note_overflow();
   measure_path();
   settling_.on_round(is_queued(), round_took(sample.now), is_short_path(), queue_.is_longest());
   trip_breaker();
@@ -273,10 +273,12 @@ void CongestionAuto::end_round(const ReportSample& sample) {
   round_ = {};
 }
 
-// What was lost of the round was lost to a full buffer. Where an RTT that is not short wanders, what the path loses by
-// itself would look like that, and fair_queue() leaves room there anyway.
-bool CongestionAuto::overflowed() const {
-  return is_short_path() && queue_.is_full() && round_.lost > kFewLost && loss_.is_beyond_own(round_.loss());
+// More is lost than the path loses by itself, and than chance takes, while the queue is as long as ever. Only on a short path:
+// on a longer one an RTT that wanders looks like that where the path loses as well, and there the target is short beside
+// most buffers anyway.
+bool CongestionAuto::overfilled_buffer() const {
+  if (!is_short_path() || !queue_.is_full() || loss_.own_is_vague()) return false;
+  return loss_.is_beyond_own((round_.lost - kFewLost) / (round_.covered + round_.lost));
 }
 
 // Fast by rounds that lose far less than the path is said to, or are too small to tell.

@@ -21,8 +21,8 @@ namespace mcdtp {
 //   queue     see QueueDelay: what we and others keep waiting, in seconds
 // and sends, a round (the RTT and the wait for a report, but no moment that shows only what hosts do) at a time, at
 //   pace = rate x (1 + kAnswer x (target - queue) / (RTT + queue))       (after FAST TCP)
-// The target, kTargetAtOne / sqrt(rate) but less than an RTT that is not short, and than a part of a buffer that was seen to
-// overflow, is smaller for who sends more, so that equal sessions come to equal rates; with kAnswer < 1/2 the queue settles
+// The target, kTargetAtOne / sqrt(rate) but less than an RTT that is not short, and on a short path than a part of a buffer that
+// was seen to overflow, is smaller for who sends more, so that equal sessions come to equal rates; with kAnswer < 1/2 the queue settles
 // although its news is two rounds old. Who sees a queue well below its own target takes larger steps, see Boost. Without
 // any queue the pace grows in steps, see RateSteps. Where loss is the brake and a queue never shows (a policer), the rate
 // falls to what comes through.
@@ -91,7 +91,7 @@ class CongestionAuto : public CongestionController {
   void follow_tcp(const ReportSample& sample);
   bool is_round_over(const ReportSample& sample) const;
   void end_round(const ReportSample& sample);
-  bool overflowed() const;
+  bool overfilled_buffer() const;
   void fade_own_loss();
   void measure_path();
   Duration arrival_span(const ReportSample& sample) const;

@@ -21,7 +21,7 @@ class QueueDelay {
   void on_rtt(Time now, Duration rtt, Duration variation = {}) {
     min_rtt_.tell_time(now);
     longest_rtt_.tell_time(now);
-    overflow_rtt_.tell_time(now);
+    overflow_.tell_time(now);
     found_shorter_ = found_shorter_ || (knows_rtt() && min_rtt() - rtt > kMinGrowth / 2);
     min_rtt_.note(rtt);
     round_min_ = std::min(round_min_, rtt);
@@ -50,10 +50,14 @@ class QueueDelay {
   // The longest RTT of this round was a queue, however short it was there.
   void keep_longest() { longest_rtt_.note(round_max_); }
 
-  // The buffer was too short for the longest queue of this round.
-  void note_overflow() { overflow_rtt_.note(round_max_); }
+  // The buffer was too short for the longest queue of this round. REQUIRES: is_full().
+  void note_overflow() { overflow_.note(to_seconds(round_max_ - min_rtt())); }
 
-  void forget_longest() { longest_rtt_ = {kLife, Duration{}}; }
+  // What was seen was no queue.
+  void forget_longest() {
+    longest_rtt_ = {kLife, Duration{}};
+    overflow_ = {kLife, 0};
+  }
 
   bool knows_rtt() const { return min_rtt() != kNone; }
   // kNone: none was seen.
@@ -64,11 +68,8 @@ class QueueDelay {
   double longest() const {
     return knows_rtt() ? std::max(0.0, to_seconds(longest_rtt_.get() - min_rtt())) : 0;
   }
-  // The longest that overflowed of late, or was there without, in seconds; 0: none did overflow.
-  double buffer() const {
-    const bool is_known = knows_rtt() && overflow_rtt_.get() > min_rtt();
-    return is_known ? std::max(to_seconds(overflow_rtt_.get() - min_rtt()), longest()) : 0;
-  }
+  // The longest that overflowed of late, or stood there without overflowing, in seconds; 0: none has overflowed of late.
+  double buffer() const { return overflow_.get() > 0 ? std::max(overflow_.get(), longest()) : 0; }
   // The largest RTT of the round before, less the smallest of late, in seconds. Not of this one: a queue that has begun to
   // grow is no reason to send more until it is known.
   double largest_before() const { return knows_rtt() ? std::max(0.0, to_seconds(before_ - min_rtt())) : 0; }
@@ -130,8 +131,8 @@ class QueueDelay {
   }
 
   SmallestOfLate<Duration> min_rtt_{kLife, kNone};
-  LargestOfLate<Duration> longest_rtt_{kLife, Duration{}};  // of the rounds' smallest
-  LargestOfLate<Duration> overflow_rtt_{kLife, Duration{}};
+  LargestOfLate<Duration> longest_rtt_{kLife, Duration{}};  // of the rounds' smallest, and what was kept
+  LargestOfLate<double> overflow_{kLife, 0};                // s
   bool found_shorter_ = false;
   Duration round_min_ = kNone;
   Duration round_max_{};

@@ -51,8 +51,8 @@ TEST(QueueDelay, IsJudgedByTheLongestOfLate) {
   EXPECT_TRUE(with_queue(milliseconds(21)).is_longest());
 }
 
-// Whatever it overflowed with, it holds what waited in it.
-TEST(QueueDelay, TheBufferIsTheLongestThatOverflowed) {
+// It holds at least what was seen to wait in it.
+TEST(QueueDelay, TheBufferIsTheLongestOnceOneOverflowed) {
   QueueDelay delay = with_queue(milliseconds(8));
   EXPECT_EQ(delay.buffer(), 0);
   delay.on_rtt(Time(seconds(3)), kRtt + milliseconds(17));
@@ -61,8 +61,15 @@ TEST(QueueDelay, TheBufferIsTheLongestThatOverflowed) {
   delay.on_rtt(Time(seconds(3)), kRtt + milliseconds(25));
   delay.note_overflow();
   EXPECT_DOUBLE_EQ(delay.buffer(), 0.025);
-  delay.on_rtt(Time(seconds(3) + QueueDelay::kLife), kRtt);
-  delay.on_rtt(Time(seconds(3) + 2 * QueueDelay::kLife), kRtt);
+}
+
+TEST(QueueDelay, ForgetsABuffer) {
+  QueueDelay delay = with_queue(milliseconds(20));
+  delay.note_overflow();
+  QueueDelay was_none = delay;
+  was_none.forget_longest();
+  EXPECT_EQ(was_none.buffer(), 0);
+  for (int lives : {1, 2}) delay.on_rtt(Time(seconds(3) + lives * QueueDelay::kLife), kRtt);
   EXPECT_EQ(delay.buffer(), 0);
 }
 
