@@ -162,7 +162,7 @@ TEST(AutoKeepsTheQueueShort, WhereTheBufferIsDeep) {
 
 TEST(AutoKeepsTheQueueShort, UnderHalfOfOneProduct) {
   for (const Path& path : {Path{20, 25}, Path{300, 1}, Path{100, 5, 0.01}}) {
-    const Measured measured = measure(path, seconds(12));
+    const Measured measured = measure(path, seconds(20));
     EXPECT_LE(measured.queue, 0.5) << path.mbps << " Mbit/s, " << path.delay_ms << " ms";
     EXPECT_GE(measured.later, 0.95) << path.mbps << " Mbit/s, " << path.delay_ms << " ms";
   }
