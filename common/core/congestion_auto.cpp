@@ -1,7 +1,8 @@
 #include "common/core/congestion_auto.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "common/core/queue_target.h"
 
 namespace mcdtp {
 namespace {
@@ -38,11 +39,7 @@ constexpr int kProof = 3;
 constexpr int kUnqueuedCuts = 3;  // what was seen of a queue is not what loses: that is a policer
 
 constexpr double kAnswer = 0.25;
-constexpr double kTargetAtOne = 15;    // s at 1 byte/s: 13 ms at 10 Mbit/s, 4.2 ms at 100, 1.3 ms at 1,000
-constexpr double kMinTarget = 0.0005;  // s: what hosts add without any queue
-constexpr double kShortRttTarget = 0.002;  // s
-constexpr double kOfBuffer = 0.35;         // leaves room for others, and for what comes unevenly
-constexpr double kMostCut = 0.5;           // is left at least: a round may have seen an outage
+constexpr double kMostCut = 0.5;  // is left at least: a round may have seen an outage
 
 constexpr int kContestedRounds = 12;
 constexpr double kContested = 0.4;      // s, at least
@@ -147,15 +144,8 @@ double CongestionAuto::late_seconds() const { return std::min(queue_.largest_bef
 
 double CongestionAuto::round_seconds() const { return queue_.rtt_seconds() + to_seconds(report_interval_); }
 
-// How long a queue may be for who sends at `rate`, in seconds of waiting: less than an RTT that is not short, and on a short
-// path less than a part of a buffer that overflows. Up to there, too, it is the less the more is sent, or nothing would bring
-// two to the same rate.
 double CongestionAuto::fair_queue(double rate) const {
-  const double most = std::max(queue_.rtt_seconds(), kShortRttTarget);
-  const double wanted = kTargetAtOne / std::sqrt(std::max(rate, kLeastRate));
-  const double fair = wanted / std::cbrt(1 + std::pow(wanted / most, 3));
-  const double room = kOfBuffer * queue_.buffer();
-  return std::max(kMinTarget, room > 0 ? fair / std::hypot(1, fair / room) : fair);
+  return queue_target(std::max(rate, kLeastRate), queue_.rtt_seconds(), queue_.buffer());
 }
 
 // More waits than half of what we would leave.
@@ -382,7 +372,7 @@ void CongestionAuto::note_cut() {
   const bool may_be_policed = !is_queued() && loss_.is_ours();
   unqueued_cuts_ = may_be_policed ? unqueued_cuts_ + 1 : 0;
   if (unqueued_cuts_ == 1) quiet_was_kept_ = false;
-  if (unqueued_cuts_ >= kUnqueuedCuts && quiet_was_kept_) queue_.forget_longest();
+  if (unqueued_cuts_ >= kUnqueuedCuts && quiet_was_kept_) queue_.forget_queues();
 }
 
 // A policer drops what is too much and shows nothing else: its rate is what comes through. Where less is lost of what is

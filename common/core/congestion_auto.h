@@ -21,11 +21,11 @@ namespace mcdtp {
 //   queue     see QueueDelay: what we and others keep waiting, in seconds
 // and sends, a round (the RTT and the wait for a report, but no moment that shows only what hosts do) at a time, at
 //   pace = rate x (1 + kAnswer x (target - queue) / (RTT + queue))       (after FAST TCP)
-// The target, kTargetAtOne / sqrt(rate) but less than an RTT that is not short, and on a short path than a part of a buffer
-// that was seen to overflow, is smaller for who sends more, so that equal sessions come to equal rates; with kAnswer < 1/2
-// the queue settles although its news is two rounds old. Who sees a queue well below its own target takes larger steps, see
-// Boost. Without any queue the pace grows in steps, see RateSteps. Where loss is the brake and a queue never shows (a
-// policer), the rate falls to what comes through.
+// The target, see queue_target(): 1 / sqrt(rate) times a constant, but less than an RTT that is not short, and on a short
+// path than a part of a buffer that was seen to overflow, is smaller for who sends more, so that equal sessions come to
+// equal rates; with kAnswer < 1/2 the queue settles although its news is two rounds old. Who sees a queue well below its
+// own target takes larger steps, see Boost. Without any queue the pace grows in steps, see RateSteps. Where loss is the
+// brake and a queue never shows (a policer), the rate falls to what comes through.
 //
 // Phases, changed only at the end of a round, unless said otherwise:
 //   kStartup  more than doubles the rate each round until a queue shows (at once), or the rate no longer grows. What is

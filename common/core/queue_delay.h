@@ -54,7 +54,7 @@ class QueueDelay {
   void note_overflow() { overflow_.note(to_seconds(round_max_ - min_rtt())); }
 
   // What was seen was no queue.
-  void forget_longest() {
+  void forget_queues() {
     longest_rtt_ = {kLife, Duration{}};
     overflow_ = {kLife, 0};
   }

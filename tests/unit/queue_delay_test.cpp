@@ -67,7 +67,7 @@ TEST(QueueDelay, ForgetsABuffer) {
   QueueDelay delay = with_queue(milliseconds(20));
   delay.note_overflow();
   QueueDelay was_none = delay;
-  was_none.forget_longest();
+  was_none.forget_queues();
   EXPECT_EQ(was_none.buffer(), 0);
   for (int lives : {1, 2}) delay.on_rtt(Time(seconds(3) + lives * QueueDelay::kLife), kRtt);
   EXPECT_EQ(delay.buffer(), 0);
