@@ -138,7 +138,7 @@ void ClientSession::add_channels(const Greeting& greeting, const std::vector<End
       UdpSocket::Options wanted;
       wanted.local = Endpoint::any(only_v4 ? AF_INET : AF_INET6);
       driver_.add_udp(id, std::make_unique<UdpSocket>(io_, wanted),
-                      with_port(addresses, greeting.udp_ports[id]), true);
+                      with_port(addresses, greeting.udp_ports[id]));
     }
   } catch (const std::runtime_error& error) {
     tell(error.what());

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <memory>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -29,18 +30,16 @@ constexpr int kFailed = 255;
 // whose host is gone ends by itself: see set_forwarding_options().
 constexpr auto kDrainPatience = std::chrono::minutes(10);
 
-// The address that the log-in came to: SSH_CONNECTION is "client port server port".
-std::optional<Endpoint> login_address() {
+// The addresses that the log-in came from and to: SSH_CONNECTION is "client port server port".
+struct LoginAddresses {
+  std::optional<Endpoint> from, to;
+};
+LoginAddresses login_addresses() {
   const char* connection = std::getenv("SSH_CONNECTION");
-  if (connection == nullptr) return std::nullopt;
-  const std::string text = connection;
-  const auto client_end = text.find(' ');
-  const auto port_end = text.find(' ', client_end + 1);
-  const auto server_end = text.find(' ', port_end + 1);
-  if (client_end == std::string::npos || port_end == std::string::npos || server_end == std::string::npos) {
-    return std::nullopt;
-  }
-  return Endpoint::from_text(text.substr(port_end + 1, server_end - port_end - 1), 0);
+  std::istringstream words(connection != nullptr ? connection : "");
+  std::string client, client_port, server, server_port;
+  if (!(words >> client >> client_port >> server >> server_port)) return {};
+  return {Endpoint::from_text(client, 0), Endpoint::from_text(server, 0)};
 }
 
 using Sockets = std::vector<std::unique_ptr<UdpSocket>>;
@@ -117,7 +116,7 @@ class Server {
 };
 
 Server::Server(const ServerOptions& options) : options_(options) {
-  const auto address = login_address();
+  const auto [peer, address] = login_addresses();
   const bool greets_address = address && is_greeting_address(address->address_text());
   Sockets sockets = greets_address ? bind_sockets(io_, options, *address) : Sockets{};
   Greeting greeting;
@@ -141,7 +140,7 @@ Server::Server(const ServerOptions& options) : options_(options) {
   }
   if (greets_address) greeting.address = address->address_text();
   greet(greeting, sockets, listens);
-  for (ChannelId id = 0; id < sockets.size(); ++id) driver_->add_udp(id, std::move(sockets[id]), {}, false);
+  for (ChannelId id = 0; id < sockets.size(); ++id) driver_->add_udp(id, std::move(sockets[id]), {}, peer);
   driver_->add_ssh(Descriptor::borrow(io_, STDIN_FILENO), Descriptor::borrow(io_, STDOUT_FILENO), {});
   await_end_signals();
   if (options_.no_command) finish_stdio();

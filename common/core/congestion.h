@@ -65,7 +65,9 @@ class CongestionController {
   virtual bool is_starting() const { return false; }
   // Packets are sent in trains to see how the path draws them out: reports should be as dense as they can be.
   virtual bool sends_trains() const { return false; }
-  // It is not to: other controllers send on the same path at the same time, or the rate is not its own to choose.
+  // Data go out although nothing has come back yet, for the RTT is not short.
+  virtual void on_early() {}
+  // It is not to send trains: other controllers send on the same path at the same time, or the rate is not its own to choose.
   virtual void forbid_trains() {}
 };
 

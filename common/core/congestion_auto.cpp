@@ -90,8 +90,9 @@ double CongestionAuto::startup_rate() const {
   return std::max({grown, head_start(), begins ? initial_rate() : 0.0});
 }
 
-// Bytes/s.
+// Bytes/s. What was sent early is too little to go by before all of it has come: a policer lets some of it pass.
 double CongestionAuto::head_start() const {
+  if (newest_covered_ + static_cast<std::uint64_t>(kFewLost) < early_) return 0;
   const double initial = static_cast<double>(initial_window()) / std::max(queue_.rtt_seconds(), kShortRtt);
   return head_start_.rate(kMostAhead * kStartupWindowGain * initial);
 }
@@ -99,7 +100,7 @@ double CongestionAuto::head_start() const {
 // While so little is sent that the path has time to draw it out, and rounds are long enough for that to pay.
 bool CongestionAuto::sends_trains() const {
   return phase_ == Phase::kStartup && full_rounds_ < kTrainRounds && head_start_.wants_trains() &&
-         queue_.knows_rtt() && queue_.rtt_seconds() >= kShortRtt;
+         (queue_.knows_rtt() || sends_early_) && queue_.rtt_seconds() >= kShortRtt;
 }
 
 double CongestionAuto::quantum(Duration rtt) const {
@@ -165,12 +166,16 @@ bool CongestionAuto::may_overflow() const { return queue_.is_full() || is_in_dou
 
 void CongestionAuto::on_report(const ReportSample& sample) {
   report_interval_ = sample.report_interval;
+  if (!queue_.knows_rtt()) early_ = sample.sent;
+  newest_covered_ = std::max(newest_covered_, sample.newest_covered);
   if (sample.rtt) queue_.on_rtt(sample.now, *sample.rtt, sample.rtt_variation);
   note_rate(sample);
   if (phase_ == Phase::kStartup) note_train(sample);
   if (tcp_ && phase_ == Phase::kLevel) follow_tcp(sample);
-  // A queue that shows while little is sent is none of ours, and a train is one by itself.
-  const bool fills = phase_ == Phase::kStartup && !round_.partly_limited && !sends_trains();
+  // A queue that shows while little is sent is none of ours, and a train is one by itself, as is what was sent before
+  // anything was known of the path.
+  const bool is_early = sample.newest_covered <= early_;
+  const bool fills = phase_ == Phase::kStartup && !round_.partly_limited && !sends_trains() && !is_early;
   const bool grows = fills || (phase_ == Phase::kLevel && steps_.is_large());
   if (grows && sample.rtt && queue_.has_grown_for(sample.now, report_interval_ / 2)) {
     queue_.keep_longest();

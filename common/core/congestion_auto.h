@@ -59,6 +59,7 @@ class CongestionAuto : public CongestionController {
   bool quiet(Time now) const override;
   double quantum(Duration rtt) const override;
   bool sends_trains() const override;
+  void on_early() override { sends_early_ = true; }
   void forbid_trains() override { head_start_.give_up(); }
 
   bool is_starting() const override { return phase_ == Phase::kStartup; }
@@ -146,9 +147,12 @@ class CongestionAuto : public CongestionController {
   int rounds_in_phase_ = 0;
   int doubt_ = 0;  // grows with each quiet round that did not find the queue short; see is_in_doubt
   Time phase_began_{};
-  bool was_idle_ = false;  // nothing was in flight after the report before
-  double rate_ = 0;        // bytes/s
-  double pace_ = 0;        // bytes/s, of kLevel
+  bool sends_early_ = false;
+  std::uint64_t early_ = 0;           // bytes sent before the first RTT was seen
+  std::uint64_t newest_covered_ = 0;  // bytes sent up to the newest packet that has come
+  bool was_idle_ = false;             // nothing was in flight after the report before
+  double rate_ = 0;                   // bytes/s
+  double pace_ = 0;                   // bytes/s, of kLevel
 
   HeadStart head_start_;
   double full_rate_ = 0;  // start-up: the rate to beat

@@ -95,6 +95,8 @@ class MemoryShares {
 class WindowTuner {
  public:
   static constexpr std::uint64_t kRounds = 12;
+  // Bytes. A start-up that knows the rate from its first trains sends as much before it hears of more credit.
+  static constexpr std::uint64_t kLeastGrown = 3 * kInitialStdioWindow;
 
   // True: the window has grown.
   bool on_arrived(Time now, std::uint64_t bytes, Duration rtt) {
@@ -114,7 +116,7 @@ class WindowTuner {
   // `least`: the growth that is worth its frames.
   bool grow(std::uint64_t per_rtt, std::uint64_t least) {
     if (kRounds * per_rtt <= window_ + least) return false;
-    window_ = kRounds * per_rtt;
+    window_ = std::max(kLeastGrown, kRounds * per_rtt);
     return true;
   }
 

@@ -62,6 +62,11 @@ void Flow::on_report(ReportSample& sample) {
   set_pace(sample.now);
 }
 
+void Flow::on_early(Time now) {
+  congestion_->on_early();
+  set_pace(now);
+}
+
 void Flow::on_silence(Time now) {
   congestion_->on_silence(now);
   set_pace(now);

@@ -18,7 +18,7 @@ std::optional<PathId> Paths::chosen() const {
 bool Paths::set_candidates(const std::vector<PathId>& candidates) {
   const std::size_t before = paths_.size();
   for (const PathId id : candidates) {
-    if (find(id) == nullptr) paths_.push_back({id, true, true, false, 0, 0});
+    if (find(id) == nullptr) paths_.push_back({.id = id, .ours = true});
   }
   return paths_.size() > before;
 }
@@ -36,7 +36,7 @@ bool Paths::on_packet(PathId from, std::size_t bytes, bool highest) {
   if (paths_.size() >= kMaxPaths) {
     std::erase_if(paths_, [&](const Path& p) { return !p.ours && active_ != p.id; });
   }
-  paths_.push_back({from, false, true, false, bytes, 0});
+  paths_.push_back({.id = from, .received = bytes});
   newest_ = from;
   return true;
 }
@@ -59,6 +59,19 @@ void Paths::stop_following() {
   for (Path& path : paths_) path.wanted = path.wanted && path.ours;
 }
 
+void Paths::on_validated(PathId id) {
+  if (Path* path = find(id)) path->validated = true;
+}
+
+std::optional<PathId> Paths::early() const {
+  if (active_) return std::nullopt;
+  const auto is_wanted = [&](const Path& path) {
+    return newest_ ? path.id == newest_ && (path.ours || path.validated) : path.ours;
+  };
+  const auto path = std::find_if(paths_.begin(), paths_.end(), is_wanted);
+  return path != paths_.end() ? std::optional(path->id) : std::nullopt;
+}
+
 void Paths::on_sent(PathId id, std::size_t bytes) {
   if (Path* path = find(id)) path->sent += bytes;
 }
@@ -79,7 +92,8 @@ std::vector<PathId> Paths::unproved() const {
 std::uint64_t Paths::allowance(PathId id) const {
   const Path* path = find(id);
   if (path == nullptr) return 0;
-  if (active_ == id || path->ours || path->echoed) return std::numeric_limits<std::uint64_t>::max();
+  if (active_ == id || path->ours || path->echoed || path->validated)
+    return std::numeric_limits<std::uint64_t>::max();
   const std::uint64_t most = kAmplification * path->received;
   return most > path->sent ? most - path->sent : 0;
 }

@@ -9,8 +9,8 @@ namespace mcdtp {
 
 // The far addresses of one datagram channel, each known by a PathId. A path is proved by a report that covers
 // a packet sent on it (that packet is the challenge, the report its echo); data go only on the proved, active
-// one. An address that never proved itself gets at most kAmplification times the bytes that came from it,
-// unless we chose it ourselves.
+// one, but for the first of a session, see early(). An address that never proved itself gets at most kAmplification
+// times the bytes that came from it, unless we chose it ourselves, or it is validated.
 class Paths {
  public:
   static constexpr std::uint64_t kAmplification = 3;
@@ -22,6 +22,9 @@ class Paths {
   bool on_packet(PathId from, std::size_t bytes, bool highest);
   // A report covers a packet sent here. True: it has become the active path.
   bool on_covered(PathId path);
+  // It is an address of the host that has logged in: nobody else can be flooded by what goes there (address validation,
+  // RFC 9000 section 8.1).
+  void on_validated(PathId path);
   void on_sent(PathId path, std::size_t bytes);
   // Nothing comes back from the active path: it has to prove itself again.
   void doubt();
@@ -30,8 +33,10 @@ class Paths {
   // The active path, where it is one of our own choosing.
   std::optional<PathId> chosen() const;
   bool knows(PathId path) const { return find(path) != nullptr; }
-  // Where a report may go: the active path, else the newest heard from.
-  std::optional<PathId> reply() const { return active_ ? active_ : newest_; }
+  // Where data may go before any path is proved: what our own first candidate is, or a validated address heard from.
+  std::optional<PathId> early() const;
+  // Where a report may go: the active path, else the newest heard from, else the one to begin with.
+  std::optional<PathId> reply() const { return active_ ? active_ : newest_ ? newest_ : early(); }
   std::vector<PathId> unproved() const;
   // How many bytes may go there now.
   std::uint64_t allowance(PathId path) const;
@@ -39,8 +44,9 @@ class Paths {
  private:
   struct Path {
     PathId id = 0;
-    bool ours = false;    // we chose it: no amplification limit
-    bool wanted = true;   // to be probed until proved
+    bool ours = false;   // we chose it: no amplification limit
+    bool wanted = true;  // to be probed until proved
+    bool validated = false;
     bool echoed = false;  // has proved itself once: no amplification limit, or what it got by then would
                           // forbid the next probe
     std::uint64_t received = 0;

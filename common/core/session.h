@@ -92,6 +92,8 @@ class Session {
   // `size`: of the whole datagram or record. False: a duplicate, dropped.
   bool on_packet(Time now, ChannelId channel, PathId from, PacketNumber number, std::uint8_t flags,
                  Bytes frames, std::size_t size);
+  // The packet before came from the host that has logged in, see Paths.
+  void on_validated(ChannelId channel, PathId path);
   void on_timeout(Time now);
   // `room`: for frames, at least kMinPacketRoom bytes; for a datagram channel packet_room().
   std::optional<OutgoingPacket> poll_packet(Time now, ChannelId channel, MutableBytes room);
@@ -127,6 +129,8 @@ class Session {
   }
 
  private:
+  // Where the round trip is shorter a proof is as well as there, and the queues may be short.
+  static constexpr Duration kEarlyAfter = milliseconds(30);
   // The least that is worth sending to an address, in bytes: report_timer() and choose_path() have to agree on it.
   static constexpr std::uint64_t kMinReply = kMinReportSize + kSealOverhead;
 
@@ -148,13 +152,16 @@ class Session {
   void cover(Time now, Channel& channel, SentPacket& packet);
   void lose(Time now, Channel& channel, ReportSample& sample);
   void lose_all(Time now, Channel& channel);
+  void lose_packet(Time now, Channel& channel, SentPacket& packet);
+  void lose_unheard(Time now, Channel& channel);
   void requeue(SentPacket& packet);
   // nullptr: forgotten, or its channel is gone.
   SentPacket* find_packet(const PacketName& name);
   SentPacket* twin_of(const SentPacket& packet) { return packet.twin ? find_packet(*packet.twin) : nullptr; }
   void on_proved(Time now, Channel& channel);
   void on_datagram(Time now, Channel& channel, PathId from, std::size_t size, bool highest);
-  void requeue_streams();
+  void requeue_all_but(const Channel& proved);
+  void requeue_outstanding(Channel& channel);
   void lead_others(Time now, const Channel& channel);
   bool learn_way(Channel& channel, const Channel& from);
   void doubt(Time now, Channel& channel);
@@ -187,11 +194,17 @@ class Session {
   bool carries_control(const Channel& channel);
   bool may_send_data(Time now, Channel& channel, std::size_t room);
   bool stream_channel_may_send(const Channel& channel, std::size_t room) const;
+  bool begin_early(Time now, Channel& channel);
+  bool may_carry_early(const Channel& channel) const;
+  bool is_in_flight(const Channel& channel) const;
   OutgoingPacket seal_off(Time now, Channel& channel, Packetizer& packet, PathId path,
                           const std::optional<PacketName>& copied);
   void decide_udp(Time now);
   Duration udp_patience() const;
   Time udp_deadline() const;
+  Time early_from() const { return started_ + kEarlyAfter; }
+  Time early_deadline() const;
+  void end_early();
   void judge_silence();
   bool may_report(const Channel& channel) const;
   Time report_timer() const;
@@ -213,7 +226,9 @@ class Session {
   std::size_t proved_datagram_ = 0;
   std::uint64_t sent_when_ssh_spoke_ = 0;  // bytes of all streams
   Time started_;
-  Time reports_began_{};  // when a report was last due
+  Time reports_began_{};       // when a report was last due
+  Time early_began_ = kNever;  // when data first went on a channel that is not proved
+  bool early_is_over_ = false;
   bool udp_decided_ = false;
   bool silence_judged_ = false;  // whether anything comes by UDP: once, a while after it was decided on
   bool exchange_seen_ = false;

@@ -36,6 +36,10 @@ void Session::on_datagram(Time now, Channel& channel, PathId from, std::size_t s
   if (highest) channel.on_heard(now);
 }
 
+void Session::on_validated(ChannelId id, PathId path) {
+  if (Channel* channel = find(id)) channel->paths.on_validated(path);
+}
+
 void Session::on_frame(Time now, Channel& channel, const Frame& frame) {
   if (const auto* data = std::get_if<DataFrame>(&frame)) {
     return accept(streams_.on_data(now, *data, channel.loss.rtt().smoothed()));
@@ -101,6 +105,7 @@ void Session::on_report(Time now, const ReportFrame& report) {
     ++statistics_.bad_reports;
     return;
   }
+  const bool was_proved = channel->proved();
   ReportSample sample;
   sample.rtt = news.rtt;
   for (const PacketNumber number : news.covered) {
@@ -122,6 +127,7 @@ void Session::on_report(Time now, const ReportFrame& report) {
   channel->statistics.bytes_covered += sample.covered + sample.found;
   if (channel->is_datagram()) copies_.on_report(news.covered.size(), 0);
   if (channel->is_datagram()) channel->flow->on_found(sample.found);
+  if (!was_proved && channel->proved()) lose_unheard(now, *channel);
   lose(now, *channel, sample);
   if (news.rtt) take_rate(*channel, *channel->sent.find(report.ranges.front().end - 1), sample);
   feed_congestion(now, *channel, sample);
@@ -159,11 +165,27 @@ void Session::lose(Time now, Channel& channel, ReportSample& sample) {
 
 void Session::lose_all(Time now, Channel& channel) {
   for (SentPacket& packet : channel.sent.packets()) {
-    if (!packet.undecided()) continue;
-    packet.lost_at = now;
-    channel.sent.resolve(packet, SentPacket::State::kLost);
-    requeue(packet);
+    if (packet.undecided()) lose_packet(now, channel, packet);
   }
+}
+
+void Session::lose_packet(Time now, Channel& channel, SentPacket& packet) {
+  packet.lost_at = now;
+  channel.sent.resolve(packet, SentPacket::State::kLost);
+  requeue(packet);
+}
+
+// What went out before the first packet that came through has found no way: that says nothing of congestion.
+void Session::lose_unheard(Time now, Channel& channel) {
+  if (!channel.is_datagram()) return;
+  std::uint64_t bytes = 0;
+  for (SentPacket& packet : channel.sent.packets()) {
+    if (packet.state == SentPacket::State::kCovered) break;
+    if (!packet.undecided()) continue;
+    bytes += packet.size;
+    lose_packet(now, channel, packet);
+  }
+  channel.flow->on_lost(bytes);
 }
 
 SentPacket* Session::find_packet(const PacketName& name) {
@@ -221,8 +243,8 @@ void Session::count_in_flight() {
     if (channel.is_datagram()) channel.flow->clear_in_flight();
   }
   for (const auto& [id, channel] : channels_) {
-    if (!channel.is_datagram() || !channel.proved()) continue;
-    ++proved_datagram_;
+    if (!is_in_flight(channel)) continue;
+    if (channel.proved()) ++proved_datagram_;
     // What a silent channel has swallowed is no load on the others.
     if (channel.steady() || !scheduler_.any_steady())
       channel.flow->add_in_flight(channel.sent.bytes_outstanding(), scheduler_.weight(channel));
@@ -233,18 +255,22 @@ void Session::on_proved(Time now, Channel& channel) {
   events_.push_back({SessionEventKind::kChannelProved, channel.id(), 0, {}});
   if (!channel.is_datagram()) return;
   udp_decided_ = true;
-  if (proved_datagram_ == 0) requeue_streams();
+  if (proved_datagram_ == 0) requeue_all_but(channel);
   if (role_ == Role::kClient) lead_others(now, channel);
   count_in_flight();
 }
 
-// What waits on a stream channel would arrive last: it goes again.
-void Session::requeue_streams() {
+// What waits on a stream channel would arrive last, when the first datagram channel is proved: it goes again. So does what
+// went on other datagram channels.
+void Session::requeue_all_but(const Channel& proved) {
   for (auto& [id, channel] : channels_) {
-    if (channel.is_datagram()) continue;
-    for (SentPacket& packet : channel.sent.packets()) {
-      if (packet.state == SentPacket::State::kOutstanding) requeue(packet);
-    }
+    if (&channel != &proved) requeue_outstanding(channel);
+  }
+}
+
+void Session::requeue_outstanding(Channel& channel) {
+  for (SentPacket& packet : channel.sent.packets()) {
+    if (packet.state == SentPacket::State::kOutstanding) requeue(packet);
   }
 }
 

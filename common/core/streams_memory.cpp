@@ -7,7 +7,9 @@
 namespace mcdtp {
 namespace {
 
-constexpr std::uint64_t kAhead = 16;  // times what has come of a stream it may have credit for
+// A stream may have credit for so many times what has come of it, and for so many times what it began with.
+constexpr std::uint64_t kAhead = 16;
+constexpr std::uint64_t kAheadOfInitial = 3;
 
 }  // namespace
 
@@ -63,8 +65,9 @@ void Streams::account(Stream& stream) {
 void Streams::renew_credit(StreamId id, Stream& stream) {
   account(stream);
   if (stream.recv.wants_credit()) {
-    const std::uint64_t wanted =
-        std::min(tuner_.window(), shares_.reserve() + kAhead * stream.recv.highest());
+    const std::uint64_t ahead =
+        std::max(shares_.reserve() + kAhead * stream.recv.highest(), kAheadOfInitial * stream.initial);
+    const std::uint64_t wanted = std::min(tuner_.window(), ahead);
     const std::uint64_t free = shares_.stream_window(shares_.session_window(sending_.in_use()),
                                                      streams_.size(), excess_ - stream.excess);
     const auto limit =

@@ -17,13 +17,14 @@ constexpr std::size_t kLoopbackPayload = 16'000;
 }  // namespace
 
 UdpChannel::UdpChannel(ChannelId id, std::unique_ptr<UdpSocket> socket, const SessionKeys& keys, Role role,
-                       std::vector<Endpoint> paths)
+                       std::vector<Endpoint> paths, std::optional<Endpoint> peer)
     : id_(id),
       socket_(std::move(socket)),
       sealer_(keys, outgoing(role), id),
       opener_(keys, incoming(role), id),
       candidates_(static_cast<PathId>(paths.size())),
       next_path_(candidates_),
+      peer_(peer),
       train_(kTrainBytes) {
   for (PathId path = 0; path < candidates_; ++path) paths_.emplace(path, paths[path]);
 }
@@ -66,13 +67,15 @@ bool UdpChannel::receive(ReceiveBatch& batch, Session& session) {
     auto path = frames ? find_path(from) : std::nullopt;
     // An address is kept only for an authentic packet, and the newest: who has one of the peer's can send it again, from
     // anywhere.
-    if (frames && !path && is_newest(session, header->number)) path = add_path(from, session);
+    const bool is_new = frames && !path && is_newest(session, header->number);
+    if (is_new) path = add_path(from, session);
     if (!path) {
       ++unopened_;
       return;
     }
     if (!arrived) arrived = now();
     session.on_packet(*arrived, id_, *path, header->number, header->flags, *frames, datagram.size());
+    if (is_new && from.with_port(0) == peer_) session.on_validated(id_, *path);
   });
   session.set_kernel_drops(id_, socket_->counters().kernel_drops);
   return more;

@@ -16,9 +16,10 @@ namespace mcdtp {
 // Sends trains: packets of one size are sealed behind one another and go in one call.
 class UdpChannel {
  public:
-  // `paths[i]` is the address of PathId i; further ones are learnt from authenticated packets.
+  // `paths[i]` is the address of PathId i; further ones are learnt from authenticated packets. `peer`: the host that has
+  // logged in, port 0, where that is known.
   UdpChannel(ChannelId id, std::unique_ptr<UdpSocket> socket, const SessionKeys& keys, Role role,
-             std::vector<Endpoint> paths);
+             std::vector<Endpoint> paths, std::optional<Endpoint> peer = std::nullopt);
 
   ChannelId id() const { return id_; }
   UdpSocket& socket() { return *socket_; }
@@ -64,6 +65,7 @@ class UdpChannel {
   PathId candidates_;  // so many addresses of our own choosing; the others were learnt
   PathId next_path_;
   std::map<PathId, Endpoint> paths_;
+  std::optional<Endpoint> peer_;
   std::vector<std::uint8_t> train_;
   std::size_t begin_ = 0;    // of what is not accepted yet
   std::size_t end_ = 0;      // of what is sealed

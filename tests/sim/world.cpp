@@ -59,6 +59,7 @@ Host::Host(World& world, Role role, const WorldSettings& settings, const Session
       keys_(keys),
       mtu_limit_(settings.interface_mtu - Link::kIpOverhead),
       channels_(settings.channels),
+      knows_peer_(role == Role::kServer && settings.server_knows_client),
       session_(Time{}, session_config(role, settings)),
       stalls_(settings.stalls),
       random_(scenario_seed() + (role == Role::kClient ? 4000 : 5000)) {
@@ -153,6 +154,7 @@ void Host::receive_datagram(ChannelId channel, PathId from, std::vector<std::uin
     return;
   }
   session_.on_packet(world_.now(), channel, from, header->number, header->flags, *frames, packet.size());
+  if (knows_peer_) session_.on_validated(channel, from);
 }
 
 void Host::receive_record(ChannelId channel, const OutgoingPacket& packet, std::vector<std::uint8_t> frames) {

@@ -38,7 +38,8 @@ struct WorldSettings {
   // Links of another world, crossed instead of `up` and `down`: see run_together().
   std::shared_ptr<Link> shared_up;
   std::shared_ptr<Link> shared_down;
-  Duration access_delay{};  // of this world alone, each way, before the link
+  bool server_knows_client = true;  // the client's datagrams come from the address that its log-in came from
+  Duration access_delay{};          // of this world alone, each way, before the link
   // Each host stands still now and then, for `most` at most, after `most_between` at most: what comes waits for it.
   struct Stalls {
     Duration most{};
@@ -128,6 +129,7 @@ class Host {
   const SessionKeys& keys_;
   std::size_t mtu_limit_;  // UDP payload that the interface takes
   ChannelId channels_;     // of datagrams
+  bool knows_peer_;        // so that the addresses of its datagrams are validated
   Session session_;
   std::vector<std::uint8_t> polled_;  // frames of a packet before it is sealed
   std::map<ChannelId, Ends> ends_;

@@ -28,7 +28,7 @@ class ForcedMemoryTest : public testing::Test {
   fs::path dir_;
 };
 
-constexpr const char* kHost = "user u\nhostname h\nport 22\nidentityfile ~/.ssh/one\n";
+const std::string kHost = "user u\nhostname h\nport 22\nidentityfile ~/.ssh/one\n";
 
 TEST_F(ForcedMemoryTest, HoldsUntilItsTimeIsOver) {
   const ForcedMemory one = memory(kHost);
@@ -46,7 +46,7 @@ TEST_F(ForcedMemoryTest, HoldsUntilItsTimeIsOver) {
 TEST_F(ForcedMemoryTest, TellsAccountsAndKeysApart) {
   memory(kHost).remember(1000, ForcedMemory::kSure);
   EXPECT_TRUE(memory(kHost).holds(1000));
-  EXPECT_TRUE(memory(std::string(kHost) + "compression yes\n").holds(1000));
+  EXPECT_TRUE(memory(kHost + "compression yes\n").holds(1000));
   for (const char* other : {"user v\nhostname h\nport 22\nidentityfile ~/.ssh/one\n",
                             "user u\nhostname g\nport 22\nidentityfile ~/.ssh/one\n",
                             "user u\nhostname h\nport 23\nidentityfile ~/.ssh/one\n",

@@ -187,7 +187,8 @@ TEST(Streams, OneAloneHasMostOfTheMemory) {
     Filler peer{side, kStdio, now};
     // Out of order: the first byte is missing, so that no reader is to blame.
     peer.sent = 1;
-    EXPECT_GE(peer.fill(false, memory), memory * 6 / 10);
+    // Credit grows in steps of a quarter: the last may not fit.
+    EXPECT_GE(peer.fill(false, memory), memory * 55 / 100);
     EXPECT_LE(side.streams.memory_in_use(), memory);
   }
 }
