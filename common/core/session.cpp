@@ -6,8 +6,8 @@
 #include "common/core/check.h"
 #include "common/core/packet_header.h"
 
-// This file: channels, time and events. What comes in: session_receive.cpp. What goes out: session_send.cpp, and
-// how large: session_mtu.cpp.
+// This file: channels, time and events. What comes in: session_receive.cpp. What goes out: session_send.cpp, before any
+// datagram channel is proved: session_early.cpp, and how large: session_mtu.cpp.
 namespace mcdtp {
 namespace {
 
@@ -123,6 +123,7 @@ void Session::on_timeout(Time now) {
     if (channel.on_timeout(now) == Channel::Due::kProbeTimeout) probe_timed_out(now, channel);
   }
   keep_ssh_alive(now);
+  run_early(now);
   decide_udp(now);
 }
 
@@ -160,25 +161,7 @@ Time Session::udp_deadline() const {
   return silence_judged_ ? kNever : started_ + 2 * udp_patience();
 }
 
-// The time in which datagrams, too, would have been reported.
-Time Session::early_deadline() const {
-  const Channel* link = const_cast<Session*>(this)->control_link();
-  const bool is_open = early_began_ != kNever && !early_is_over_ && !udp_decided_;
-  if (!is_open || link == nullptr || !link->loss.rtt().has_sample()) return kNever;
-  return early_began_ + link->loss.rtt().smoothed() * 3 / 2;
-}
-
-// No way by UDP was found meanwhile: what went out goes by the control link, or by whatever is found.
-void Session::end_early() {
-  early_is_over_ = true;
-  for (auto& [id, channel] : channels_) {
-    if (channel.is_datagram() && !channel.proved()) requeue_outstanding(channel);
-  }
-  count_in_flight();
-}
-
 void Session::decide_udp(Time now) {
-  if (now >= early_deadline()) end_early();
   if (now < udp_deadline()) return;
   if (udp_decided_) return judge_silence();
   end_early();
@@ -218,9 +201,7 @@ Time Session::data_timer() const {
   for (const auto& [id, channel] : channels_) {
     if (!channel.is_datagram() || channel.blocked || !channel.flow->has_room()) continue;
     if (!channel.proved() && !may_carry_early(channel)) continue;
-    if (!scheduler_.will_carry(channel)) continue;
-    const Time from = channel.proved() ? Time{} : early_from();
-    next = std::min(next, std::max(from, channel.flow->ready_at()));
+    if (scheduler_.will_carry(channel)) next = std::min(next, channel.flow->ready_at());
   }
   return next;
 }
@@ -230,7 +211,7 @@ Time Session::next_timeout() const {
   Time next = std::min(report_timer(), data_timer());
   for (const auto& [id, channel] : channels_) next = std::min(next, channel.next_timeout());
   if (has_nothing_new()) next = std::min(next, copies_.due());
-  return std::min({next, udp_deadline(), early_deadline()});
+  return std::min({next, udp_deadline(), early_timer()});
 }
 
 }  // namespace mcdtp

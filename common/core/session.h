@@ -129,8 +129,6 @@ class Session {
   }
 
  private:
-  // Where the round trip is shorter a proof is as well as there, and the queues may be short.
-  static constexpr Duration kEarlyAfter = milliseconds(30);
   // The least that is worth sending to an address, in bytes: report_timer() and choose_path() have to agree on it.
   static constexpr std::uint64_t kMinReply = kMinReportSize + kSealOverhead;
 
@@ -153,15 +151,14 @@ class Session {
   void lose(Time now, Channel& channel, ReportSample& sample);
   void lose_all(Time now, Channel& channel);
   void lose_packet(Time now, Channel& channel, SentPacket& packet);
-  void lose_unheard(Time now, Channel& channel);
   void requeue(SentPacket& packet);
+  void requeue_data(const Cargo& cargo);
+  void requeue_control(const Cargo& cargo);
   // nullptr: forgotten, or its channel is gone.
   SentPacket* find_packet(const PacketName& name);
   SentPacket* twin_of(const SentPacket& packet) { return packet.twin ? find_packet(*packet.twin) : nullptr; }
   void on_proved(Time now, Channel& channel);
   void on_datagram(Time now, Channel& channel, PathId from, std::size_t size, bool highest);
-  void requeue_all_but(const Channel& proved);
-  void requeue_outstanding(Channel& channel);
   void lead_others(Time now, const Channel& channel);
   bool learn_way(Channel& channel, const Channel& from);
   void doubt(Time now, Channel& channel);
@@ -170,6 +167,19 @@ class Session {
   void count_in_flight();
   void probe_timed_out(Time now, Channel& channel);
   void keep_ssh_alive(Time now);
+
+  // before any datagram channel is proved: session_early.cpp
+  bool is_early() const;
+  bool may_begin_early() const;
+  Time early_timer() const;
+  void run_early(Time now);
+  void begin_early(Time now);
+  void end_early();
+  bool may_carry_early(const Channel& channel) const;
+  bool leaves_to_early() const;
+  void requeue_all_but(const Channel& proved);
+  void requeue_outstanding(Channel& channel);
+  void lose_unheard(Time now, Channel& channel);
 
   // path MTU: session_mtu.cpp. The first two say whether the packet was a probe; then that is all there is to it.
   bool mtu_covered(Time now, Channel& channel, PacketNumber number, const SentPacket& packet);
@@ -194,17 +204,12 @@ class Session {
   bool carries_control(const Channel& channel);
   bool may_send_data(Time now, Channel& channel, std::size_t room);
   bool stream_channel_may_send(const Channel& channel, std::size_t room) const;
-  bool begin_early(Time now, Channel& channel);
-  bool may_carry_early(const Channel& channel) const;
   bool is_in_flight(const Channel& channel) const;
   OutgoingPacket seal_off(Time now, Channel& channel, Packetizer& packet, PathId path,
                           const std::optional<PacketName>& copied);
   void decide_udp(Time now);
   Duration udp_patience() const;
   Time udp_deadline() const;
-  Time early_from() const { return started_ + kEarlyAfter; }
-  Time early_deadline() const;
-  void end_early();
   void judge_silence();
   bool may_report(const Channel& channel) const;
   Time report_timer() const;

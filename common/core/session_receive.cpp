@@ -175,19 +175,6 @@ void Session::lose_packet(Time now, Channel& channel, SentPacket& packet) {
   requeue(packet);
 }
 
-// What went out before the first packet that came through has found no way: that says nothing of congestion.
-void Session::lose_unheard(Time now, Channel& channel) {
-  if (!channel.is_datagram()) return;
-  std::uint64_t bytes = 0;
-  for (SentPacket& packet : channel.sent.packets()) {
-    if (packet.state == SentPacket::State::kCovered) break;
-    if (!packet.undecided()) continue;
-    bytes += packet.size;
-    lose_packet(now, channel, packet);
-  }
-  channel.flow->on_lost(bytes);
-}
-
 SentPacket* Session::find_packet(const PacketName& name) {
   Channel* channel = find(name.channel);
   return channel != nullptr ? channel->sent.find(name.number) : nullptr;
@@ -206,10 +193,19 @@ void Session::requeue(SentPacket& packet) {
   }
   if (twin != nullptr && std::exchange(twin->requeued_early, true)) packet.requeued_early = true;
   if (std::exchange(packet.requeued_early, true)) return;
-  if (packet.cargo.data.size > 0) streams_.requeue(packet.cargo.data);
-  if (!packet.cargo.rest) return;
-  for (const DataRef& ref : packet.cargo.rest->data) streams_.requeue(ref);
-  for (const ControlFrame& frame : packet.cargo.rest->control) {
+  requeue_data(packet.cargo);
+  requeue_control(packet.cargo);
+}
+
+void Session::requeue_data(const Cargo& cargo) {
+  if (cargo.data.size > 0) streams_.requeue(cargo.data);
+  if (!cargo.rest) return;
+  for (const DataRef& ref : cargo.rest->data) streams_.requeue(ref);
+}
+
+void Session::requeue_control(const Cargo& cargo) {
+  if (!cargo.rest) return;
+  for (const ControlFrame& frame : cargo.rest->control) {
     if (auto renewed = streams_.renewed(frame)) control_.push(std::move(*renewed));
   }
 }
@@ -258,20 +254,6 @@ void Session::on_proved(Time now, Channel& channel) {
   if (proved_datagram_ == 0) requeue_all_but(channel);
   if (role_ == Role::kClient) lead_others(now, channel);
   count_in_flight();
-}
-
-// What waits on a stream channel would arrive last, when the first datagram channel is proved: it goes again. So does what
-// went on other datagram channels.
-void Session::requeue_all_but(const Channel& proved) {
-  for (auto& [id, channel] : channels_) {
-    if (&channel != &proved) requeue_outstanding(channel);
-  }
-}
-
-void Session::requeue_outstanding(Channel& channel) {
-  for (SentPacket& packet : channel.sent.packets()) {
-    if (packet.state == SentPacket::State::kOutstanding) requeue(packet);
-  }
 }
 
 // The other channels of a client follow the first that found a way, and who shows them one that they did not know. (Not

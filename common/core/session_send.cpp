@@ -103,8 +103,7 @@ bool Session::may_send_data(Time now, Channel& channel, std::size_t room) {
     return false;
   }
   if (!channel.is_datagram()) return proved_datagram_ == 0 && stream_channel_may_send(channel, room);
-  if (!channel.proved() && !begin_early(now, channel)) return false;
-  if (!channel.flow->has_room()) return false;
+  if (!(channel.proved() || may_carry_early(channel)) || !channel.flow->has_room()) return false;
   if (!channel.flow->may_send(now)) {
     scheduler_.on_pause();
     return false;
@@ -112,31 +111,13 @@ bool Session::may_send_data(Time now, Channel& channel, std::size_t room) {
   return !channel.proved() || scheduler_.may_carry(channel);
 }
 
-bool Session::begin_early(Time now, Channel& channel) {
-  if (now < early_from() || !may_carry_early(channel)) return false;
-  if (early_began_ != kNever) return true;
-  early_began_ = now;
-  channel.flow->on_early(now);
-  return true;
-}
-
-// Before any channel is proved: what is beyond the stream channel's share, for it might have to go there after all. If
-// datagrams come through, this saves the round trip that a proof takes, and shows the path's rate.
-bool Session::may_carry_early(const Channel& channel) const {
-  if (udp_decided_ || early_is_over_ || !channel.paths.early()) return false;
-  if (channel.sent.bytes_outstanding() >= kInitialWindow) return false;
-  const Channel* link = const_cast<Session*>(this)->control_link();
-  return link != nullptr && (link->blocked || link->sent.bytes_outstanding() > kStreamChannelWindow / 2);
-}
-
 // What is outstanding on it counts: it is proved, or carries data early.
 bool Session::is_in_flight(const Channel& channel) const {
-  const bool may_be_early = early_began_ != kNever && !early_is_over_ && !udp_decided_;
-  return channel.is_datagram() && (channel.proved() || may_be_early);
+  return channel.is_datagram() && (channel.proved() || is_early());
 }
 
 bool Session::stream_channel_may_send(const Channel& channel, std::size_t room) const {
-  if (const_cast<Session*>(this)->control_link() != &channel) return false;
+  if (const_cast<Session*>(this)->control_link() != &channel || leaves_to_early()) return false;
   const std::uint64_t window = udp_decided_ ? channel.stream_window() : kStreamChannelWindow;
   const std::uint64_t held = channel.sent.bytes_outstanding();
   return held == 0 || held + room <= window;

@@ -7,15 +7,15 @@ namespace mcdtp::sim {
 namespace {
 
 constexpr Duration kDelay = milliseconds(100);  // one way
-// More than the SSH connection holds, and no more than that and the first packets.
-constexpr std::uint64_t kFew = 110'000;
+// More than the SSH connection holds, and no more than the first packets.
+constexpr std::uint64_t kFew = 60'000;
 
 WorldSettings long_path() {
   WorldSettings settings;
   settings.channels = 4;
   settings.up.rate_bps = settings.down.rate_bps = 50e6;
   settings.up.delay = settings.down.delay = kDelay;
-  settings.ssh_rate_bps = 20e6;
+  settings.ssh_rate_bps = 2e6;
   return settings;
 }
 
