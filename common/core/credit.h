@@ -95,12 +95,15 @@ class MemoryShares {
 class WindowTuner {
  public:
   static constexpr std::uint64_t kRounds = 12;
-  // Bytes. A start-up that knows the rate from its first trains sends as much before it hears of more credit.
+  // Bytes. A start-up that knows the rate from its first trains sends as much before it hears of more credit: what they
+  // bring, kTrains, is reason enough to grow so far.
   static constexpr std::uint64_t kLeastGrown = 3 * kInitialStdioWindow;
+  static constexpr std::uint64_t kTrains = 32 * 1024;
 
   // True: the window has grown.
   bool on_arrived(Time now, std::uint64_t bytes, Duration rtt) {
     arrived_ += bytes;
+    if (window_ < kLeastGrown && arrived_ >= kTrains) return begin();
     const Duration period = std::max<Duration>(rtt, milliseconds(2));
     if (now - since_ < period) return grow(arrived_, window_ / 4);
     const double share = std::min(1.0, to_seconds(period) / to_seconds(now - since_));
@@ -113,10 +116,14 @@ class WindowTuner {
   std::uint64_t window() const { return window_; }
 
  private:
+  bool begin() {
+    window_ = kLeastGrown;
+    return true;
+  }
   // `least`: the growth that is worth its frames.
   bool grow(std::uint64_t per_rtt, std::uint64_t least) {
     if (kRounds * per_rtt <= window_ + least) return false;
-    window_ = std::max(kLeastGrown, kRounds * per_rtt);
+    window_ = kRounds * per_rtt;
     return true;
   }
 

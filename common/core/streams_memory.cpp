@@ -65,8 +65,8 @@ void Streams::account(Stream& stream) {
 void Streams::renew_credit(StreamId id, Stream& stream) {
   account(stream);
   if (stream.recv.wants_credit()) {
-    const std::uint64_t ahead =
-        std::max(shares_.reserve() + kAhead * stream.recv.highest(), kAheadOfInitial * stream.initial);
+    const std::uint64_t first = stream.recv.highest() > 0 ? kAheadOfInitial * stream.initial : 0;
+    const std::uint64_t ahead = std::max(shares_.reserve() + kAhead * stream.recv.highest(), first);
     const std::uint64_t wanted = std::min(tuner_.window(), ahead);
     const std::uint64_t free = shares_.stream_window(shares_.session_window(sending_.in_use()),
                                                      streams_.size(), excess_ - stream.excess);

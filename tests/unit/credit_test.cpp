@@ -67,9 +67,11 @@ TEST(WindowTuner, GrowsBeforeTheRoundTripIsOverWhereItIsMuch) {
   WindowTuner tuner;
   const Time now = Time{} + seconds(1);
   tuner.on_arrived(now, 0, milliseconds(100));
-  EXPECT_TRUE(tuner.on_arrived(now + milliseconds(10), 110'000, milliseconds(100)));
+  EXPECT_FALSE(tuner.on_arrived(now + milliseconds(10), 30'000, milliseconds(100)));
+  EXPECT_EQ(tuner.window(), kInitialStdioWindow);
+  EXPECT_TRUE(tuner.on_arrived(now + milliseconds(10), 10'000, milliseconds(100)));
   EXPECT_EQ(tuner.window(), WindowTuner::kLeastGrown);
-  EXPECT_TRUE(tuner.on_arrived(now + milliseconds(10), 390'000, milliseconds(100)));
+  EXPECT_TRUE(tuner.on_arrived(now + milliseconds(10), 460'000, milliseconds(100)));
   EXPECT_EQ(tuner.window(), WindowTuner::kRounds * 500'000);
   EXPECT_FALSE(tuner.on_arrived(now + milliseconds(20), 20'000, milliseconds(100)));
   EXPECT_EQ(tuner.window(), WindowTuner::kRounds * 500'000);
