@@ -55,7 +55,9 @@ constexpr double kMaxRate = 1e11;      // bytes/s
 constexpr double kLeastSample = 24e3;  // bytes
 constexpr double kLeastRound = 0.01;   // s: in a shorter one hosts are seen, not the path
 constexpr double kMaxRound = 4;
-constexpr double kFullSample = 72e3;     // bytes
+constexpr double kFullSample = 72e3;    // bytes
+constexpr double kLeastArrivals = 6e3;  // bytes
+constexpr Duration kLeastArrivalSpan = milliseconds(4);
 constexpr double kMostApart = 1.2;       // times
 constexpr double kMostBelieved = 1.05;   // of what was sent and not lost
 constexpr double kMostAbovePace = 0.05;  // of the rate, or of the pace
@@ -183,9 +185,20 @@ void CongestionAuto::on_report(const ReportSample& sample) {
     steps_.set_rate_is_low(is_first_train());
     enter(sample.now, Phase::kDrain);
   }
+  if (phase_ == Phase::kDrain) rate_ = std::max(rate_, rate_of_arrivals(sample));
   const bool drained = static_cast<double>(sample.in_flight) <= rate_ * round_seconds();
   if (phase_ == Phase::kDrain && drained) enter(sample.now, Phase::kLevel);
   if (is_round_over(sample)) end_round(sample);
+}
+
+// How fast packets of this round have come one behind the other: out of the queue that ended the start-up as fast as the
+// path can do, while the rate measured until then has the silence before the round in it. Bytes/s; 0: too few.
+double CongestionAuto::rate_of_arrivals(const ReportSample& sample) const {
+  const double bytes = static_cast<double>(sample.newest_covered - round_.first.sent);
+  const Duration span = std::max(sample.newest_sent_at - round_.first.sent_at,
+                                 sample.newest_arrived_at - round_.first.arrived_at);
+  if (round_.first.sent == 0 || bytes < kLeastArrivals || span < kLeastArrivalSpan) return 0;
+  return std::min(kMaxRate, bytes / to_seconds(span) * loss_.kept_share(round_.loss()));
 }
 
 // What a queue ends here was a part of a round only; where losses end it, the rate is what they left of it.
@@ -222,6 +235,8 @@ void CongestionAuto::note_rate(const ReportSample& sample) {
   // Between this round's marks lies a silence.
   round_.partly_limited = round_.partly_limited || was_idle_ || sample.application_limited;
   was_idle_ = sample.in_flight == 0;
+  if (round_.first.sent == 0 && sample.rtt)
+    round_.first = {sample.newest_covered, sample.newest_sent_at, sample.newest_arrived_at};
   if (sample.rate <= 0) return;
   const double taken = std::min(kMaxRate, sample.rate * loss_.kept_share(sample.rate_loss));
   if (sample.application_limited && taken <= rate_) return;

@@ -8,6 +8,7 @@
 #include "common/core/path_loss.h"
 #include "common/core/queue_delay.h"
 #include "common/core/rate_steps.h"
+#include "common/core/sent_packets.h"
 #include "common/core/settling.h"
 
 namespace mcdtp {
@@ -71,11 +72,12 @@ class CongestionAuto : public CongestionController {
   enum class Phase : std::uint8_t { kStartup, kDrain, kLevel, kDown };
   // What was seen in the round that is running.
   struct Round {
-    double covered = 0;           // bytes
-    double lost = 0;              // bytes
-    double sent = 0;              // bytes between its marks, known at its end
-    double quiet = 0;             // bytes of `covered`: sent while quiet()
-    double quiet_lost = 0;        // bytes, likewise
+    ArrivalMark first;      // the newest packet that the first report of the round has covered; sent 0: none
+    double covered = 0;     // bytes
+    double lost = 0;        // bytes
+    double sent = 0;        // bytes between its marks, known at its end
+    double quiet = 0;       // bytes of `covered`: sent while quiet()
+    double quiet_lost = 0;  // bytes, likewise
     bool breaks_trains = false;   // a queue shorter than a train lost much of it
     bool limited = true;          // by the application, all of it
     bool partly_limited = false;  // ... some of it
@@ -90,6 +92,7 @@ class CongestionAuto : public CongestionController {
   void note_rate(const ReportSample& sample);
   void note_train(const ReportSample& sample);
   void follow_tcp(const ReportSample& sample);
+  double rate_of_arrivals(const ReportSample& sample) const;
   bool is_round_over(const ReportSample& sample) const;
   void end_round(const ReportSample& sample);
   bool overfilled_buffer() const;
