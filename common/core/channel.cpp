@@ -101,14 +101,18 @@ Duration Channel::report_interval() const {
                               Receipts::kMaxInterval);
 }
 
+Duration Channel::wished_interval() const {
+  return flow != nullptr && flow->sends_trains() ? Duration{} : report_interval();
+}
+
 bool Channel::floor_due(Time now) const {
-  const Duration wish = report_interval();
+  const Duration wish = wished_interval();
   return now >= next_floor_ || wish < told_interval_ / 2 || wish > told_interval_ * 3 / 2;
 }
 
 void Channel::floor_sent(Time now) {
-  told_interval_ = report_interval();
-  next_floor_ = now + told_interval_;
+  told_interval_ = wished_interval();
+  next_floor_ = now + report_interval();
 }
 
 }  // namespace mcdtp

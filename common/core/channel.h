@@ -76,6 +76,8 @@ class Channel {
 
   // The sender's wish for reports of this channel: a quarter of its RTT, a sixteenth while the rate is being found.
   Duration report_interval() const;
+  // What a floor says of it: 0 while trains are sent, of which each is to be reported from its first packet on.
+  Duration wished_interval() const;
   // A floor goes with data as often as reports come, and at once when the wish has changed by half.
   bool floor_due(Time now) const;
   void floor_sent(Time now);

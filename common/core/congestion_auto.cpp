@@ -101,13 +101,14 @@ double CongestionAuto::head_start() const {
 
 // While so little is sent that the path has time to draw it out, and rounds are long enough for that to pay.
 bool CongestionAuto::sends_trains() const {
-  return phase_ == Phase::kStartup && full_rounds_ < kTrainRounds && head_start_.wants_trains() &&
+  const bool is_time = full_rounds_ < kTrainRounds || head_start_.wants_long_trains();
+  return phase_ == Phase::kStartup && is_time && head_start_.wants_trains() &&
          (queue_.knows_rtt() || sends_early_) && queue_.rtt_seconds() >= kShortRtt;
 }
 
 double CongestionAuto::quantum(Duration rtt) const {
   const double usual = CongestionController::quantum(rtt);
-  return sends_trains() ? std::max(usual, HeadStart::kTrain) : usual;
+  return sends_trains() ? std::max(usual, head_start_.train()) : usual;
 }
 
 // Where the RTT is now and then a multiple of the smallest, as in a local radio network, what is sent at the pace in such a
@@ -174,10 +175,11 @@ void CongestionAuto::on_report(const ReportSample& sample) {
   note_rate(sample);
   if (phase_ == Phase::kStartup) note_train(sample);
   if (tcp_ && phase_ == Phase::kLevel) follow_tcp(sample);
-  // A queue that shows while little is sent is none of ours, and a train is one by itself, as is what was sent before
-  // anything was known of the path.
+  // A queue that shows while little is sent is none of ours, and a train is one by itself, unless the path is fast, as is
+  // what was sent before anything was known of the path.
   const bool is_early = sample.newest_covered <= early_;
-  const bool fills = phase_ == Phase::kStartup && !round_.partly_limited && !sends_trains() && !is_early;
+  const bool is_train = sends_trains() && !head_start_.wants_long_trains();
+  const bool fills = phase_ == Phase::kStartup && !round_.partly_limited && !is_train && !is_early;
   const bool grows = fills || (phase_ == Phase::kLevel && steps_.is_large());
   if (grows && sample.rtt && queue_.has_grown_for(sample.now, report_interval_ / 2)) {
     queue_.keep_longest();
@@ -194,11 +196,11 @@ void CongestionAuto::on_report(const ReportSample& sample) {
 // How fast packets of this round have come one behind the other: out of the queue that ended the start-up as fast as the
 // path can do, while the rate measured until then has the silence before the round in it. Bytes/s; 0: too few.
 double CongestionAuto::rate_of_arrivals(const ReportSample& sample) const {
-  const double bytes = static_cast<double>(sample.newest_covered - round_.first.sent);
+  const double bytes = round_.covered - round_.first_covered;
   const Duration span = std::max(sample.newest_sent_at - round_.first.sent_at,
                                  sample.newest_arrived_at - round_.first.arrived_at);
   if (round_.first.sent == 0 || bytes < kLeastArrivals || span < kLeastArrivalSpan) return 0;
-  return std::min(kMaxRate, bytes / to_seconds(span) * loss_.kept_share(round_.loss()));
+  return std::min(kMaxRate, bytes / to_seconds(span));
 }
 
 // What a queue ends here was a part of a round only; where losses end it, the rate is what they left of it.
@@ -235,8 +237,10 @@ void CongestionAuto::note_rate(const ReportSample& sample) {
   // Between this round's marks lies a silence.
   round_.partly_limited = round_.partly_limited || was_idle_ || sample.application_limited;
   was_idle_ = sample.in_flight == 0;
-  if (round_.first.sent == 0 && sample.rtt)
+  if (round_.first.sent == 0 && sample.rtt) {
     round_.first = {sample.newest_covered, sample.newest_sent_at, sample.newest_arrived_at};
+    round_.first_covered = round_.covered;
+  }
   if (sample.rate <= 0) return;
   const double taken = std::min(kMaxRate, sample.rate * loss_.kept_share(sample.rate_loss));
   if (sample.application_limited && taken <= rate_) return;

@@ -72,12 +72,13 @@ class CongestionAuto : public CongestionController {
   enum class Phase : std::uint8_t { kStartup, kDrain, kLevel, kDown };
   // What was seen in the round that is running.
   struct Round {
-    ArrivalMark first;      // the newest packet that the first report of the round has covered; sent 0: none
-    double covered = 0;     // bytes
-    double lost = 0;        // bytes
-    double sent = 0;        // bytes between its marks, known at its end
-    double quiet = 0;       // bytes of `covered`: sent while quiet()
-    double quiet_lost = 0;  // bytes, likewise
+    ArrivalMark first;   // the newest packet that the first report of the round has covered; sent 0: none
+    double covered = 0;  // bytes
+    double first_covered = 0;     // of them, by that report
+    double lost = 0;              // bytes
+    double sent = 0;              // bytes between its marks, known at its end
+    double quiet = 0;             // bytes of `covered`: sent while quiet()
+    double quiet_lost = 0;        // bytes, likewise
     bool breaks_trains = false;   // a queue shorter than a train lost much of it
     bool limited = true;          // by the application, all of it
     bool partly_limited = false;  // ... some of it

@@ -8,19 +8,25 @@
 
 namespace mcdtp {
 
-// What a start-up learns of the path's rate before it has sent at that rate: its first packets go in trains, see Dispersion.
+// What a start-up learns of the path's rate before it has sent at that rate: its first packets go in trains, see Dispersion,
+// and those that follow in longer ones where these were too fast to be told.
 // Once the trains agree the pace is kShare of what they say at once, for others may be there, and then no more than that
 // until it has come through, and a little more from there on: either a queue shows, and that is the end of the start-up, or the
 // trains were wrong, and the start-up goes on as without them. Rates in bytes/s.
 class HeadStart {
  public:
-  static constexpr double kTrain = 16 * 1200;  // bytes
+  static constexpr double kTrain = 16 * 1200;      // bytes
+  static constexpr double kLongTrain = 48 * 1200;  // likewise; fits one GSO buffer
 
   bool wants_trains() const { return !over_ && !trains_.is_done(); }
+  // Bytes, of the trains that are wanted.
+  double train() const { return train_; }
+  bool wants_long_trains() const { return wants_trains() && train_ > kTrain; }
   // A report whose newest packet was sent in a start-up.
   void on_report(const ReportSample& sample) {
     if (!wants_trains() || !sample.rtt || sample.newest_covered == 0) return;
     trains_.note(sample.newest_covered - sample.train, sample.train, sample.newest_arrived_at);
+    if (train_ == kTrain && trains_.is_too_fast()) go_on_with_long_trains();
     known_at_ = sample.now;
   }
   // What was learned long ago is no help to who has had little to send since: the path may be another. `rtt` in seconds.
@@ -49,13 +55,24 @@ class HeadStart {
   static constexpr double kNearly = 0.8;
   static constexpr double kRefuted = 1.1;  // times what they say came through: the trains were wrong
 
-  void forget() { trains_ = {}; }
+  void forget() {
+    train_ = kTrain;
+    trains_ = Dispersion(kLeastOfTrain);
+  }
+  void go_on_with_long_trains() {
+    train_ = kLongTrain;
+    trains_ = Dispersion(kLeastOfLongTrain);
+  }
   bool is_believed(double rate) const { return trains_.rate() > 0 && rate < kRefuted * trains_.rate(); }
 
+  static constexpr double kLeastOfTrain = 6e3;  // bytes
+  static constexpr double kLeastOfLongTrain =
+      1.5 * kTrain;                      // likewise: those before it may still be reported
   static constexpr double kLife = 2;     // s, but
   static constexpr double kRounds = 16;  // at least
 
-  Dispersion trains_;
+  double train_ = kTrain;
+  Dispersion trains_{kLeastOfTrain};
   Time known_at_{};
   bool over_ = false;
 };

@@ -22,7 +22,7 @@ void Packetizer::report(Time now, Channel& channel) {
 
 void Packetizer::floor(Time now, Channel& channel) {
   if (out_.remaining() < kMaxFloorSize) return;
-  write_floor(out_, {channel.id(), channel.sent.first(), channel.report_interval()});
+  write_floor(out_, {channel.id(), channel.sent.first(), channel.wished_interval()});
   channel.floor_sent(now);
 }
 

@@ -17,6 +17,7 @@ bool Receipts::on_packet(Time now, PacketNumber number) {
   ++unreported_;
   new_gap_ = false;
   if (is_highest(number)) {
+    after_pause_ = now - largest_at_ > kMinInterval;
     largest_at_ = now;
     new_gap_ = seen_.size() > 1 && seen_.back().size() == 1;
   }
@@ -32,14 +33,16 @@ void Receipts::schedule(Time now, bool asks_for_report, bool nothing_left) {
   // At once at the first hole of a new loss episode, then again as often as the sender wishes.
   const bool new_episode = new_gap_ && now - last_gap_report_ >= interval_;
   if (new_episode) last_gap_report_ = now;
-  const Duration wait = new_episode || unreported_ >= kMaxUnreported ? Duration{}
-                        : nothing_left                               ? std::min(interval_, kMinInterval)
-                                                                     : interval_;
+  // Where reports are to be dense, the first of a train is reported by itself: how the path draws the rest out shows from it.
+  const bool begins_train = after_pause_ && takes_trains_;
+  const bool is_due = new_episode || begins_train || unreported_ >= kMaxUnreported;
+  const Duration wait = is_due ? Duration{} : nothing_left ? std::min(interval_, kMinInterval) : interval_;
   bring_forward(due_, now + wait);
   bring_forward(link_due_, now + 4 * interval_);
 }
 
 void Receipts::on_floor(const FloorFrame& frame) {
+  takes_trains_ = frame.report_interval < kMinInterval;
   interval_ = std::clamp(frame.report_interval, kMinInterval, kMaxInterval);
   if (frame.floor <= floor_ || seen_.empty()) return;
   // The largest number stays, so that a report can always be built.

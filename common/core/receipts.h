@@ -68,8 +68,10 @@ class Receipts {
   PacketNumber floor_ = 0;
   Time largest_at_{};
   Time last_gap_report_{};
-  bool new_gap_ = false;  // the packet last noted opened a hole
+  bool new_gap_ = false;      // the packet last noted opened a hole,
+  bool after_pause_ = false;  // ... came long after the one before it
   Duration interval_ = kMinInterval;
+  bool takes_trains_ = false;  // the sender wishes to know how they are drawn out
   Time due_ = kNever;
   Time link_due_ = kNever;
   std::uint64_t sequence_ = 0;

@@ -9,7 +9,7 @@ constexpr double kRate = 2.5e6;   // bytes/s
 constexpr double kTrain = 19200;  // bytes
 
 struct Path {
-  Dispersion dispersion;
+  Dispersion dispersion{6e3};
   std::uint64_t sent = 0;
   Time now = Time{} + seconds(1);
 
@@ -55,6 +55,7 @@ TEST(Dispersion, TooFastToTell) {
   for (int i = 0; i < 100; ++i) path.train(125e6);
   EXPECT_EQ(path.dispersion.rate(), 0);
   EXPECT_TRUE(path.dispersion.is_done());
+  EXPECT_TRUE(path.dispersion.is_too_fast());
 }
 
 // Of a fast link's trains, those held up on their way last long enough to be told: they are not all there is.
