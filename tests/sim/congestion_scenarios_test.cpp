@@ -96,6 +96,25 @@ TEST(AutoFillsTheLink, LongPathsFromTheStart) {
   }
 }
 
+// The queue that ends a start-up tells the rate: what came until then was a part of a round, most of it silence.
+TEST(AutoFillsTheLink, TheFirstQueueTellsTheRate) {
+  for (const double mbps : {5.0, 10.0, 20.0}) {
+    const Path path{mbps, 10};
+    World world(world_of(path));
+    world.client.send(kStdio, std::uint64_t{1} << 40);
+    world.run_until([] { return false; }, seconds(2));
+    EXPECT_GE(static_cast<double>(world.server.received(kStdio)) / 2 / limit_of(path), 0.93) << mbps;
+  }
+}
+
+// Trains show the rate of a fast path before that is reached: the queue is not overrun by a round of growth.
+TEST(AutoFillsTheLink, FastLongPathFromTheStart) {
+  const Measured measured = measure({600, 100, 0, 0.25}, seconds(3));
+  EXPECT_GE(measured.whole, 0.65);
+  EXPECT_LE(measured.excess, 0.01);
+  EXPECT_TRUE(measured.intact);
+}
+
 // A first train that loses most of itself says how fast it may go: nothing large is tried on top of that.
 TEST(AutoFillsTheLink, LongPathThatDropsMostOfTheFirstTrain) {
   Path path{100, 300};

@@ -47,6 +47,27 @@ TEST(Paths, AnUnprovedAddressGetsThreeTimesWhatCameFromIt) {
   EXPECT_EQ(paths.allowance(1), kUnlimited);
 }
 
+TEST(Paths, DataMayGoEarlyToOurOwnChoiceOrAValidatedAddress) {
+  Paths client;
+  EXPECT_FALSE(client.early());
+  client.set_candidates({1, 2});
+  EXPECT_EQ(client.early(), 1u);
+  client.on_packet(2, 1200, true);
+  EXPECT_EQ(client.early(), 2u) << "heard from";
+  client.on_covered(2);
+  EXPECT_FALSE(client.early()) << "there is a proof";
+
+  Paths server;
+  server.on_packet(9, 1200, true);
+  EXPECT_FALSE(server.early());
+  server.on_validated(9);
+  EXPECT_EQ(server.early(), 9u);
+  EXPECT_EQ(server.allowance(9), kUnlimited);
+  server.on_packet(8, 1200, true);
+  EXPECT_FALSE(server.early()) << "moved to where nobody has logged in from";
+  EXPECT_EQ(server.allowance(8), 3600u);
+}
+
 TEST(Paths, TheOldAddressStaysUntilTheNewEchoes) {
   Paths paths;
   paths.on_packet(1, 1200, true);

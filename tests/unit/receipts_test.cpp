@@ -142,6 +142,24 @@ TEST(Receipts, WhenAReportIsDue) {
   EXPECT_EQ(receipts.due(), kNever);
 }
 
+// How the path draws a train out shows from its first packet on, where the sender wants to know.
+TEST(Receipts, TheFirstOfATrainIsReportedAtOnce) {
+  for (const bool sends_trains : {true, false}) {
+    Receipts receipts;
+    receipts.on_floor({0, 0, sends_trains ? Duration{} : milliseconds(1)});
+    for (const PacketNumber number : {0, 1}) {
+      const int now = number == 0 ? 10 : 20;
+      ASSERT_TRUE(receipts.on_packet(at(now), number));
+      receipts.schedule(at(now), true, false);
+      EXPECT_EQ(receipts.due(), at(sends_trains ? now : now + 1));
+      receipts.reported();
+    }
+    ASSERT_TRUE(receipts.on_packet(at(20), 2));
+    receipts.schedule(at(20), true, false);
+    EXPECT_EQ(receipts.due(), at(21)) << "of the same train";
+  }
+}
+
 TEST(Receipts, TheFirstHoleIsReportedAtOnce) {
   Receipts receipts;
   receipts.on_floor({0, 0, milliseconds(20)});
