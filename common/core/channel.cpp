@@ -35,7 +35,8 @@ Channel::Due Channel::on_timeout(Time now) {
     probe_interval_ = std::min(2 * probe_interval_, kMaxProbeInterval);
   }
   if (!datagram_ || !proved()) return Due::kNothing;
-  keep_alive(now);
+  // While something is outstanding the probe time-out asks, and a PING between would put it off for ever.
+  if (sent.packets_outstanding() == 0) keep_alive(now);
   if (probe_timer() > now) return Due::kNothing;
   loss.on_probe_timeout();
   ping_due_ = true;
@@ -45,7 +46,8 @@ Channel::Due Channel::on_timeout(Time now) {
 Time Channel::next_timeout() const {
   Time next = next_probe_;
   if (!datagram_ || !proved()) return next;
-  if (!ping_due_) next = std::min({next, last_sent_ + kKeepalive, probe_timer()});
+  if (!ping_due_)
+    next = std::min(next, sent.packets_outstanding() == 0 ? last_sent_ + kKeepalive : probe_timer());
   return std::min(next, loss.loss_timer());
 }
 

@@ -55,9 +55,11 @@ constexpr double kMaxRate = 1e11;      // bytes/s
 constexpr double kLeastSample = 24e3;  // bytes
 constexpr double kLeastRound = 0.01;   // s: in a shorter one hosts are seen, not the path
 constexpr double kMaxRound = 4;
-constexpr double kFullSample = 72e3;    // bytes
-constexpr double kLeastArrivals = 6e3;  // bytes
-constexpr Duration kLeastArrivalSpan = milliseconds(4);
+constexpr double kFullSample = 72e3;         // bytes
+constexpr double kLeastArrivals = 6e3;       // bytes
+constexpr double kLeastArrivalSpan = 0.004;  // s, and
+constexpr double kLeastArrivalShare =
+    0.125;                               // of the RTT: in less, reports that come close together say too much
 constexpr double kMostApart = 1.2;       // times
 constexpr double kMostBelieved = 1.05;   // of what was sent and not lost
 constexpr double kMostAbovePace = 0.05;  // of the rate, or of the pace
@@ -187,7 +189,7 @@ void CongestionAuto::on_report(const ReportSample& sample) {
     steps_.set_rate_is_low(is_first_train());
     enter(sample.now, Phase::kDrain);
   }
-  if (phase_ == Phase::kDrain) rate_ = std::max(rate_, rate_of_arrivals(sample));
+  if (phase_ == Phase::kDrain) rate_ = std::max(drained_rate_, rate_of_arrivals(sample));
   const bool drained = static_cast<double>(sample.in_flight) <= rate_ * round_seconds();
   if (phase_ == Phase::kDrain && drained) enter(sample.now, Phase::kLevel);
   if (is_round_over(sample)) end_round(sample);
@@ -196,10 +198,13 @@ void CongestionAuto::on_report(const ReportSample& sample) {
 // How fast packets of this round have come one behind the other: out of the queue that ended the start-up as fast as the
 // path can do, while the rate measured until then has the silence before the round in it. Bytes/s; 0: too few.
 double CongestionAuto::rate_of_arrivals(const ReportSample& sample) const {
-  const double bytes = round_.covered - round_.first_covered;
+  if (round_.first.sent == 0 || sample.newest_covered <= round_.first.sent) return 0;
+  const double bytes = std::min(round_.covered - round_.first_covered,
+                                static_cast<double>(sample.newest_covered - round_.first.sent));
   const Duration span = std::max(sample.newest_sent_at - round_.first.sent_at,
                                  sample.newest_arrived_at - round_.first.arrived_at);
-  if (round_.first.sent == 0 || bytes < kLeastArrivals || span < kLeastArrivalSpan) return 0;
+  const double least = std::max(kLeastArrivalSpan, kLeastArrivalShare * queue_.rtt_seconds());
+  if (bytes < kLeastArrivals || to_seconds(span) < least) return 0;
   return std::min(kMaxRate, bytes / to_seconds(span));
 }
 
@@ -279,6 +284,7 @@ void CongestionAuto::end_round(const ReportSample& sample) {
     window_given_up_ = 0;
     crowded_rounds_ = 0;
   }
+  drained_rate_ = rate_;
   round_began_ = sample.now;
   covered_before_ = sample.newest_covered;
   sent_before_ = sample.newest_sent_at;
@@ -485,6 +491,7 @@ void CongestionAuto::set_pace(Time now) {
 void CongestionAuto::enter(Time now, Phase phase) {
   phase_ = phase;
   phase_began_ = now;
+  drained_rate_ = rate_;
   rounds_in_phase_ = 0;
   steps_.stop();
   if (phase == Phase::kLevel) pace_ = rate_;

@@ -157,6 +157,7 @@ class CongestionAuto : public CongestionController {
   bool was_idle_ = false;             // nothing was in flight after the report before
   double rate_ = 0;                   // bytes/s
   double pace_ = 0;                   // bytes/s, of kLevel
+  double drained_rate_ = 0;           // bytes/s, kDrain: known before this round
 
   HeadStart head_start_;
   double full_rate_ = 0;  // start-up: the rate to beat

@@ -29,7 +29,7 @@ class Flow {
   void on_probe_sent(std::size_t size) { pacer_.on_sent(size); }
   // No data wait for the pacer: what it could let go is not saved up.
   void on_nothing_to_send() { pacer_.stop_waiting(); }
-  // Data go out before any path is proved. REQUIRES: it is called once, before the first.
+  // Data go out before any path is proved, from now on.
   void on_early(Time now);
   // The last packet took the last there was to send.
   void on_application_limited();

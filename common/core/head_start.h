@@ -25,13 +25,17 @@ class HeadStart {
   // A report whose newest packet was sent in a start-up.
   void on_report(const ReportSample& sample) {
     if (!wants_trains() || !sample.rtt || sample.newest_covered == 0) return;
+    const bool was_long = wants_long_trains();
     trains_.note(sample.newest_covered - sample.train, sample.train, sample.newest_arrived_at);
     if (train_ == kTrain && trains_.is_too_fast()) go_on_with_long_trains();
-    known_at_ = sample.now;
+    if (!was_long || !wants_long_trains()) known_at_ = sample.now;
   }
-  // What was learned long ago is no help to who has had little to send since: the path may be another. `rtt` in seconds.
+  // What was learned long ago is no help to who has had little to send since: the path may be another. Nor are long trains
+  // wanted for ever. `rtt` in seconds.
   void tell_time(Time now, double rtt) {
-    if (trains_.rate() > 0 && to_seconds(now - known_at_) > std::max(kLife, kRounds * rtt)) forget();
+    const bool is_long_ago = to_seconds(now - known_at_) > std::max(kLife, kRounds * rtt);
+    if (trains_.rate() > 0 && is_long_ago) forget();
+    if (wants_long_trains() && is_long_ago) give_up();
   }
   // The trains do not get through, for a policer lets some pass at the speed of the wire and no more; or none are to be sent.
   void give_up() {
@@ -73,7 +77,7 @@ class HeadStart {
 
   double train_ = kTrain;
   Dispersion trains_{kLeastOfTrain};
-  Time known_at_{};
+  Time known_at_{};  // or since when long trains are wanted
   bool over_ = false;
 };
 

@@ -15,7 +15,7 @@ bool Receipts::on_packet(Time now, PacketNumber number) {
   }
   ++received_;
   ++unreported_;
-  new_gap_ = false;
+  new_gap_ = after_pause_ = false;
   if (is_highest(number)) {
     after_pause_ = now - largest_at_ > kMinInterval;
     largest_at_ = now;

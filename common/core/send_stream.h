@@ -48,6 +48,8 @@ class SendStream {
   void covered(std::uint64_t offset, std::uint64_t size);
   // The packet that carried them was lost, or is feared to be.
   void requeue(std::uint64_t offset, std::uint64_t size);
+  // They need not go again after all.
+  void withdraw(std::uint64_t offset, std::uint64_t size) { requeued_.subtract(offset, offset + size); }
   // The peer has the whole stream (success report).
   void complete();
 

@@ -54,12 +54,32 @@ void Session::end_early() {
   for (auto& [id, channel] : channels_) {
     if (channel.is_datagram() && !channel.proved()) requeue_outstanding(channel);
   }
+  for (const auto& [id, channel] : channels_) {
+    if (!channel.is_datagram()) withdraw_copied(channel);
+  }
   count_in_flight();
 }
 
+// What stands on a stream channel does not go there again while that lives.
+void Session::withdraw_copied(const Channel& channel) {
+  for (const SentPacket& packet : channel.sent.packets()) {
+    if (!packet.copied || packet.state != SentPacket::State::kOutstanding) continue;
+    streams_.withdraw(packet.cargo.data);
+    if (!packet.cargo.rest) continue;
+    for (const DataRef& ref : packet.cargo.rest->data) streams_.withdraw(ref);
+  }
+}
+
+std::uint64_t Session::early_outstanding() const {
+  std::uint64_t sum = 0;
+  for (const auto& [id, channel] : channels_) {
+    if (channel.is_datagram() && !channel.proved()) sum += channel.sent.bytes_outstanding();
+  }
+  return sum;
+}
+
 bool Session::may_carry_early(const Channel& channel) const {
-  if (!is_early() || !channel.paths.early() || channel.sent.bytes_outstanding() >= kInitialWindow)
-    return false;
+  if (!is_early() || !channel.paths.early() || early_outstanding() >= kInitialWindow) return false;
   if (streams_.has_again()) return true;
   const Channel* link = const_cast<Session*>(this)->control_link();
   return link != nullptr && (link->blocked || link->sent.bytes_outstanding() > kStreamChannelWindow / 2);
@@ -67,9 +87,11 @@ bool Session::may_carry_early(const Channel& channel) const {
 
 // What goes a second time is not for the stream channels, which have it.
 bool Session::leaves_to_early() const {
-  return is_early() && streams_.has_again() &&
-         std::any_of(channels_.begin(), channels_.end(),
-                     [this](const auto& entry) { return may_carry_early(entry.second); });
+  const auto carries_more = [this](const auto& entry) {
+    const Channel& channel = entry.second;
+    return may_carry_early(channel) && !channel.blocked && channel.flow->has_room();
+  };
+  return is_early() && streams_.has_again() && std::any_of(channels_.begin(), channels_.end(), carries_more);
 }
 
 // The first datagram channel is proved. What waits on a stream channel would arrive last: it goes again. So does what went
@@ -86,6 +108,7 @@ void Session::requeue_outstanding(Channel& channel) {
     // Its bytes have gone early.
     if (packet.copied && !channel.is_datagram()) {
       requeue_control(packet.cargo);
+      if (packet.cargo.rest) packet.cargo.rest->control.clear();
     } else {
       requeue(packet);
     }

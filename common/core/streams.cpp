@@ -248,6 +248,10 @@ void Streams::requeue(const DataRef& ref) {
   queue_again(ref.stream, *stream);
 }
 
+void Streams::withdraw(const DataRef& ref) {
+  if (Stream* stream = find(ref.stream)) stream->send.withdraw(ref.offset, ref.size);
+}
+
 std::optional<ControlFrame> Streams::renewed(const ControlFrame& frame) {
   if (const auto* credit = std::get_if<StreamCreditFrame>(&frame)) {
     const Stream* stream = find(credit->stream);

@@ -127,6 +127,7 @@ class Streams {
   std::optional<Piece> once_more(const DataRef& ref);
   void covered(const DataRef& ref);
   void requeue(const DataRef& ref);
+  void withdraw(const DataRef& ref);
   // A control frame that was lost, in the form it should have now; nullopt: no longer true.
   std::optional<ControlFrame> renewed(const ControlFrame& frame);
 
