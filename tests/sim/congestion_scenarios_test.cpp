@@ -148,14 +148,14 @@ TEST(AutoFillsTheLink, QueueShorterThanATrain) {
   EXPECT_TRUE(measured.intact);
 }
 
-// Packets that overtake each other are not lost.
+// Packets that overtake each other are not lost, but how far they do has to be learnt.
 TEST(AutoFillsTheLink, Jitter) {
-  for (const double jitter_ms : {2.0, 10.0}) {
+  for (const auto& [jitter_ms, excess] : {std::pair{2.0, 0.02}, std::pair{10.0, 0.035}}) {
     Path path{50, 25};
     path.jitter_ms = jitter_ms;
     const Measured measured = measure(path, seconds(6));
     EXPECT_GE(measured.later, 0.9) << jitter_ms;
-    EXPECT_LE(measured.excess, 0.02) << jitter_ms;
+    EXPECT_LE(measured.excess, excess) << jitter_ms;
     EXPECT_TRUE(measured.intact);
   }
 }

@@ -60,6 +60,8 @@ TEST(EarlyData, WhereNoUdpComesThroughItIsNotWaitedFor) {
     (down ? settings.down : settings.up).cut = true;
     World world(settings);
     EXPECT_LT(time_of_few(world, down), 8 * kDelay) << down;
+    const Host& from = down ? world.server : world.client;
+    EXPECT_LT(from.session().channel(kSshChannel)->statistics.bytes_sent, 1.2 * kFew) << "each goes once";
   }
 }
 

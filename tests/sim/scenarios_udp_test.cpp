@@ -147,6 +147,20 @@ TEST(UdpScenario, OneWayUdpKeepsNoHistory) {
   }
 }
 
+// A keepalive is no sign of life: where probe time-outs are long a channel that is dead is left all the same.
+TEST(UdpScenario, ADeadChannelOfALongPathIsLeft) {
+  WorldSettings settings = clean(milliseconds(1300));
+  settings.channels = 1;
+  World world(settings);
+  world.client.write(kStdio, 500);
+  world.run_until([] { return false; }, seconds(6));
+  ASSERT_TRUE(world.client.session().has_proved_datagram_channel());
+  world.cut_all(true);
+  world.client.send(kStdio, 500);
+  EXPECT_TRUE(world.run_until([&] { return world.server.ended(kStdio); }, seconds(90)));
+  EXPECT_EQ(world.server.received(kStdio), 1000u);
+}
+
 // Both ends prove a direct TCP connection, each for itself, and it becomes their control link.
 TEST(UdpScenario, TcpIsProvedByBothEnds) {
   World world(blocked(milliseconds(10)));

@@ -76,6 +76,7 @@ class Host {
   bool ended(StreamId id) const;
   bool intact() const { return intact_; }
   Session& session() { return session_; }
+  const Session& session() const { return session_; }
   bool has_event(SessionEventKind kind) const;
   // When the event first came.
   std::optional<Time> time_of(SessionEventKind kind) const;
