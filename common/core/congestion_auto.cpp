@@ -55,15 +55,15 @@ constexpr double kMaxRate = 1e11;      // bytes/s
 constexpr double kLeastSample = 24e3;  // bytes
 constexpr double kLeastRound = 0.01;   // s: in a shorter one hosts are seen, not the path
 constexpr double kMaxRound = 4;
-constexpr double kFullSample = 72e3;         // bytes
-constexpr double kLeastArrivals = 6e3;       // bytes
-constexpr double kLeastArrivalSpan = 0.004;  // s, and
-constexpr double kLeastArrivalShare =
-    0.125;                               // of the RTT: in less, reports that come close together say too much
-constexpr double kMostApart = 1.2;       // times
-constexpr double kMostBelieved = 1.05;   // of what was sent and not lost
-constexpr double kMostAbovePace = 0.05;  // of the rate, or of the pace
-constexpr double kShortPath = 0.04;      // s: hosts and radios change a shorter RTT as much as queues do
+constexpr double kFullSample = 72e3;    // bytes
+constexpr double kLeastArrivals = 6e3;  // bytes
+// In less, reports that come close together say too much.
+constexpr double kLeastArrivalSpan = 0.004;   // s, and
+constexpr double kLeastArrivalShare = 0.125;  // of the RTT
+constexpr double kMostApart = 1.2;            // times
+constexpr double kMostBelieved = 1.05;        // of what was sent and not lost
+constexpr double kMostAbovePace = 0.05;       // of the rate, or of the pace
+constexpr double kShortPath = 0.04;           // s: hosts and radios change a shorter RTT as much as queues do
 constexpr double kBreakerLoss = 0.3;
 constexpr int kBreakerRounds = 3;
 

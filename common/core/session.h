@@ -177,7 +177,7 @@ class Session {
   void end_early();
   bool may_carry_early(const Channel& channel) const;
   bool leaves_to_early() const;
-  void withdraw_copied(const Channel& channel);
+  void withdraw_copied(Channel& channel);
   std::uint64_t early_outstanding() const;
   void requeue_all_but(const Channel& proved);
   void requeue_outstanding(Channel& channel);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "common/core/session.h"
 
@@ -54,16 +55,16 @@ void Session::end_early() {
   for (auto& [id, channel] : channels_) {
     if (channel.is_datagram() && !channel.proved()) requeue_outstanding(channel);
   }
-  for (const auto& [id, channel] : channels_) {
+  for (auto& [id, channel] : channels_) {
     if (!channel.is_datagram()) withdraw_copied(channel);
   }
   count_in_flight();
 }
 
-// What stands on a stream channel does not go there again while that lives.
-void Session::withdraw_copied(const Channel& channel) {
-  for (const SentPacket& packet : channel.sent.packets()) {
-    if (!packet.copied || packet.state != SentPacket::State::kOutstanding) continue;
+// What stands on a stream channel does not go there again while that lives; by a datagram channel that is found later it may.
+void Session::withdraw_copied(Channel& channel) {
+  for (SentPacket& packet : channel.sent.packets()) {
+    if (!std::exchange(packet.copied, false) || packet.state != SentPacket::State::kOutstanding) continue;
     streams_.withdraw(packet.cargo.data);
     if (!packet.cargo.rest) continue;
     for (const DataRef& ref : packet.cargo.rest->data) streams_.withdraw(ref);

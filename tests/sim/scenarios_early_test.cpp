@@ -65,6 +65,16 @@ TEST(EarlyData, WhereNoUdpComesThroughItIsNotWaitedFor) {
   }
 }
 
+// UDP is found after early data were given up: what stands on a slow SSH connection goes there all the same.
+TEST(EarlyData, AProofThatComesLateTakesOver) {
+  WorldSettings settings = long_path();
+  settings.ssh_rate_bps = 1e5;
+  settings.up.cut = settings.down.cut = true;
+  World world(settings);
+  world.at(milliseconds(680), [&] { world.cut_all(false); });
+  EXPECT_LT(time_of_few(world, false), milliseconds(680) + 8 * kDelay);
+}
+
 // The first packets are lost, and then others come through.
 TEST(EarlyData, LostOnesAreSentAgain) {
   WorldSettings settings = long_path();
