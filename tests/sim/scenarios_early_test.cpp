@@ -68,11 +68,11 @@ TEST(EarlyData, WhereNoUdpComesThroughItIsNotWaitedFor) {
 // UDP is found after early data were given up: what stands on a slow SSH connection goes there all the same.
 TEST(EarlyData, AProofThatComesLateTakesOver) {
   WorldSettings settings = long_path();
-  settings.ssh_rate_bps = 1e5;
+  settings.ssh_rate_bps = 5e4;
   settings.up.cut = settings.down.cut = true;
   World world(settings);
-  world.at(milliseconds(680), [&] { world.cut_all(false); });
-  EXPECT_LT(time_of_few(world, false), milliseconds(680) + 8 * kDelay);
+  world.at(milliseconds(1200), [&] { world.cut_all(false); });
+  EXPECT_LT(time_of_few(world, false), milliseconds(1200) + 12 * kDelay);
 }
 
 // The first packets are lost, and then others come through.
