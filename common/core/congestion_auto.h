@@ -33,8 +33,8 @@ namespace mcdtp {
 //             sent in the first round grows with the RTT; a queue that ends it as early as that hides up to half of the
 //             rate, and the first step after it is a large one. Where rounds are not short trains are sent first, and once
 //             they agree on the rate the start-up goes there at once, and carefully on, see HeadStart
-//   kDrain    until the queue of start-up is gone (at once); a careful one leaves little, and where the path loses packets
-//             goes on with kDown
+//   kDrain    until the queue of start-up is gone (at once): as fast as packets come out of that the path is. A careful start-up
+//             leaves little, and where the path loses packets goes on with kDown
 //   kLevel    at the pace above
 //   kDown     one round well below the rate: empties the queue for all who share it, and measures p0 and the RTT, but for
 //             its beginning, which meets the queue of before
@@ -72,8 +72,9 @@ class CongestionAuto : public CongestionController {
   enum class Phase : std::uint8_t { kStartup, kDrain, kLevel, kDown };
   // What was seen in the round that is running.
   struct Round {
-    ArrivalMark first;   // the newest packet that the first report of the round has covered; sent 0: none
-    double covered = 0;  // bytes
+    // The newest packet that the first report of the round has covered; sent 0: none.
+    ArrivalMark first;
+    double covered = 0;           // bytes
     double first_covered = 0;     // of them, by that report
     double lost = 0;              // bytes
     double sent = 0;              // bytes between its marks, known at its end

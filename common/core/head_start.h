@@ -70,8 +70,8 @@ class HeadStart {
   bool is_believed(double rate) const { return trains_.rate() > 0 && rate < kRefuted * trains_.rate(); }
 
   static constexpr double kLeastOfTrain = 6e3;  // bytes
-  static constexpr double kLeastOfLongTrain =
-      1.5 * kTrain;                      // likewise: those before it may still be reported
+  // Likewise; those before it may still be reported.
+  static constexpr double kLeastOfLongTrain = 1.5 * kTrain;
   static constexpr double kLife = 2;     // s, but
   static constexpr double kRounds = 16;  // at least
 

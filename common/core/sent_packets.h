@@ -29,6 +29,12 @@ struct Cargo {
   void add(const DataRef& ref);
   void add(const ControlFrame& frame) { more().control.push_back(frame); }
   bool empty() const { return data.size == 0 && !rest; }
+  template <typename Visitor>
+  void for_each_data(Visitor&& visit) const {
+    if (data.size > 0) visit(data);
+    if (!rest) return;
+    for (const DataRef& ref : rest->data) visit(ref);
+  }
 
  private:
   Rest& more() { return *(rest ? rest : rest = std::make_unique<Rest>()); }

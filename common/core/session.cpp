@@ -185,7 +185,7 @@ bool Session::may_report(const Channel& channel) const {
 }
 
 Time Session::report_timer() const {
-  const Channel* link = const_cast<Session*>(this)->control_link();
+  const Channel* link = control_link();
   const bool link_open = link != nullptr && !link->blocked;
   Time next = kNever;
   for (const auto& [id, channel] : channels_) {

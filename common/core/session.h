@@ -134,6 +134,7 @@ class Session {
 
   Channel* find(ChannelId id);
   Channel* control_link();
+  const Channel* control_link() const { return const_cast<Session*>(this)->control_link(); }
   bool is_control_link(const Channel& channel) { return &channel == control_link(); }
 
   // receiving

@@ -26,8 +26,8 @@ bool Session::may_begin_early() const {
 // When early data begin, or are given up: in the time since datagrams, too, would have been reported.
 Time Session::early_timer() const {
   if (may_begin_early()) return started_ + kEarlyAfter;
-  const Channel* link = const_cast<Session*>(this)->control_link();
-  if (!is_early() || link == nullptr || !link->loss.rtt().has_sample()) return kNever;
+  const Channel* link = is_early() ? control_link() : nullptr;
+  if (link == nullptr || !link->loss.rtt().has_sample()) return kNever;
   return early_began_ + link->loss.rtt().smoothed() * 3 / 2;
 }
 
@@ -65,9 +65,7 @@ void Session::end_early() {
 void Session::withdraw_copied(Channel& channel) {
   for (SentPacket& packet : channel.sent.packets()) {
     if (!std::exchange(packet.copied, false) || packet.state != SentPacket::State::kOutstanding) continue;
-    streams_.withdraw(packet.cargo.data);
-    if (!packet.cargo.rest) continue;
-    for (const DataRef& ref : packet.cargo.rest->data) streams_.withdraw(ref);
+    packet.cargo.for_each_data([this](const DataRef& ref) { streams_.withdraw(ref); });
   }
 }
 
@@ -82,7 +80,7 @@ std::uint64_t Session::early_outstanding() const {
 bool Session::may_carry_early(const Channel& channel) const {
   if (!is_early() || !channel.paths.early() || early_outstanding() >= kInitialWindow) return false;
   if (streams_.has_again()) return true;
-  const Channel* link = const_cast<Session*>(this)->control_link();
+  const Channel* link = control_link();
   return link != nullptr && (link->blocked || link->sent.bytes_outstanding() > kStreamChannelWindow / 2);
 }
 

@@ -137,10 +137,7 @@ void Session::on_report(Time now, const ReportFrame& report) {
 void Session::cover(Time now, Channel& channel, SentPacket& packet) {
   const Cargo cargo = std::exchange(packet.cargo, {});
   if (SentPacket* twin = twin_of(packet)) twin->cargo = {};
-  if (cargo.data.size > 0) streams_.covered(cargo.data);
-  if (cargo.rest) {
-    for (const DataRef& ref : cargo.rest->data) streams_.covered(ref);
-  }
+  cargo.for_each_data([this](const DataRef& ref) { streams_.covered(ref); });
   if (channel.on_covered(packet)) on_proved(now, channel);
 }
 
@@ -198,9 +195,7 @@ void Session::requeue(SentPacket& packet) {
 }
 
 void Session::requeue_data(const Cargo& cargo) {
-  if (cargo.data.size > 0) streams_.requeue(cargo.data);
-  if (!cargo.rest) return;
-  for (const DataRef& ref : cargo.rest->data) streams_.requeue(ref);
+  cargo.for_each_data([this](const DataRef& ref) { streams_.requeue(ref); });
 }
 
 void Session::requeue_control(const Cargo& cargo) {

@@ -117,7 +117,7 @@ bool Session::is_in_flight(const Channel& channel) const {
 }
 
 bool Session::stream_channel_may_send(const Channel& channel, std::size_t room) const {
-  if (const_cast<Session*>(this)->control_link() != &channel || leaves_to_early()) return false;
+  if (control_link() != &channel || leaves_to_early()) return false;
   const std::uint64_t window = udp_decided_ ? channel.stream_window() : kStreamChannelWindow;
   const std::uint64_t held = channel.sent.bytes_outstanding();
   return held == 0 || held + room <= window;

@@ -20,15 +20,14 @@ namespace mcdtp {
 // One stream both ways, and what has been said of it to each side.
 struct Stream {
   // `initial`: the credit that each side has before any was given.
-  Stream(BlockPool& sending, BlockPool& receiving, std::uint64_t initial_credit)
-      : send(sending), recv(receiving, initial_credit), window(initial_credit), initial(initial_credit) {
+  Stream(BlockPool& sending, BlockPool& receiving, std::uint64_t initial)
+      : send(sending), recv(receiving, initial), window(initial) {
     send.raise_credit(initial);
   }
 
   SendStream send;
   RecvStream recv;
   CreditWindow window;
-  std::uint64_t initial;         // credit
   std::uint64_t committed = 0;   // bytes that our reader has not taken, or that the peer may still send
   std::uint64_t excess = 0;      // of them, beyond the reserve
   bool fin_queued = false;       // the peer is told where the stream ends

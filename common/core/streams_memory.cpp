@@ -7,9 +7,8 @@
 namespace mcdtp {
 namespace {
 
-// A stream may have credit for so many times what has come of it, and stdio for so many times what it began with.
+// A stream may have credit for so many times what has come of it; stdio, once anything has, for what a start-up asks for.
 constexpr std::uint64_t kAhead = 16;
-constexpr std::uint64_t kAheadOfInitial = 3;
 
 }  // namespace
 
@@ -65,8 +64,8 @@ void Streams::account(Stream& stream) {
 void Streams::renew_credit(StreamId id, Stream& stream) {
   account(stream);
   if (stream.recv.wants_credit()) {
-    const bool has_begun = stream.recv.highest() > 0 && stream.initial >= kInitialStdioWindow;
-    const std::uint64_t first = has_begun ? kAheadOfInitial * stream.initial : 0;
+    const bool begins = id <= kStderr && stream.recv.highest() > 0;
+    const std::uint64_t first = begins ? WindowTuner::kLeastGrown : 0;
     const std::uint64_t ahead = std::max(shares_.reserve() + kAhead * stream.recv.highest(), first);
     const std::uint64_t wanted = std::min(tuner_.window(), ahead);
     const std::uint64_t free = shares_.stream_window(shares_.session_window(sending_.in_use()),
