@@ -32,6 +32,7 @@ constexpr Duration kMinLevel = seconds(2);
 constexpr Duration kMinVagueLevel = seconds(1);
 constexpr double kWindowGain = 2;
 constexpr double kMostLate = 0.05;  // s
+constexpr int kMaxLookRounds = 8;
 constexpr int kManyDoubts = 2;
 constexpr int kMaxDoubt = 12;
 constexpr int kFailedProof = 1;
@@ -189,6 +190,8 @@ void CongestionAuto::on_report(const ReportSample& sample) {
     steps_.set_rate_is_low(is_first_train());
     enter(sample.now, Phase::kDrain);
   }
+  // No queue will end it.
+  if (phase_ == Phase::kStartup && is_overflowing() && !is_queued()) overflow(sample.now);
   if (phase_ == Phase::kDrain) rate_ = std::max(drained_rate_, rate_of_arrivals(sample));
   const bool drained = static_cast<double>(sample.in_flight) <= rate_ * round_seconds();
   if (phase_ == Phase::kDrain && drained) enter(sample.now, Phase::kLevel);
@@ -416,7 +419,7 @@ void CongestionAuto::fall_to_what_came(const ReportSample& sample) {
   lossy_rounds_ = 0;
   if (loss_.is_ours()) {
     steps_.found_ceiling(rate_, to_seconds(sample.now - round_began_));
-  } else {
+  } else if (loss_.knows_whose()) {
     steps_.forget_ceiling();
   }
 }
@@ -427,7 +430,7 @@ void CongestionAuto::choose_phase(Time now) {
   switch (phase_) {
     case Phase::kStartup: return judge_startup(now);
     case Phase::kDrain: return rounds_in_phase_ >= kMaxDrainRounds ? enter(now, Phase::kLevel) : void();
-    case Phase::kDown: return trial_goes_on() ? void() : enter(now, Phase::kLevel);
+    case Phase::kDown: return trial_goes_on() || looks_on() ? void() : enter(now, Phase::kLevel);
     case Phase::kLevel: break;
   }
   if (!tcp_) set_pace(now);
@@ -446,18 +449,22 @@ bool CongestionAuto::is_time_for_down(Time now) const {
   const bool is_cheap = is_vague && !is_queued() && loses_more;
   const Duration least = is_vague || loses_more || !sees_queues() ? kMinVagueLevel : kMinLevel;
   return rounds_in_phase_ >= (is_free || is_cheap ? kVagueRounds : kLevelRounds) &&
-         (is_free || now - phase_began_ >= least);
+         (is_free || is_in_the_dark() || now - phase_began_ >= least);
+}
+
+// Short rounds are over before it is known whose the loss is, and one after another would be sent for nothing until then.
+bool CongestionAuto::looks_on() const { return is_in_the_dark() && rounds_in_phase_ < kMaxLookRounds; }
+
+// More is lost than the path is known to lose, no queue was seen, and too little was sent quietly to say more.
+bool CongestionAuto::is_in_the_dark() const {
+  return !sees_queues() && !loss_.knows_whose() && loss_.is_beyond_own(loss_.recent());
 }
 
 // More is lost than any path loses by itself.
 bool CongestionAuto::is_overflowing() const { return round_.lost > kManyLost && round_.loss() > kOverflow; }
 
 void CongestionAuto::judge_startup(Time now) {
-  if (is_overflowing()) {
-    if (round_.breaks_trains) return;
-    doubt_ = kManyDoubts + 1;
-    return enter(now, Phase::kDrain);
-  }
+  if (is_overflowing()) return overflow(now);
   if (head_start_.is_reached_by(rate_) && is_queued())
     return enter(now, loss_.is_beyond_own(loss_.recent()) ? Phase::kDown : Phase::kDrain);
   if (rate_ >= full_rate_ * kStartupGrowth) {
@@ -489,6 +496,7 @@ void CongestionAuto::set_pace(Time now) {
 }
 
 void CongestionAuto::enter(Time now, Phase phase) {
+  if (phase_ == Phase::kDrain && is_in_doubt() && !sees_queues()) note_first_ceiling();
   phase_ = phase;
   phase_began_ = now;
   drained_rate_ = rate_;
@@ -496,6 +504,19 @@ void CongestionAuto::enter(Time now, Phase phase) {
   steps_.stop();
   if (phase == Phase::kLevel) pace_ = rate_;
   went_down_ = went_down_ || phase == Phase::kDown;
+}
+
+// Trains that are lost say nothing of the rate.
+void CongestionAuto::overflow(Time now) {
+  if (round_.breaks_trains) return;
+  doubt_ = kManyDoubts + 1;
+  enter(now, Phase::kDrain);
+}
+
+// The start-up lost much without a queue: what came through meanwhile may be a policer's rate.
+void CongestionAuto::note_first_ceiling() {
+  loss_.on_cut();
+  steps_.found_ceiling(rate_, round_seconds());
 }
 
 // ---- others on the path ----

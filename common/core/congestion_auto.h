@@ -29,15 +29,15 @@ namespace mcdtp {
 // brake and a queue never shows (a policer), the rate falls to what comes through.
 //
 // Phases, changed only at the end of a round, unless said otherwise:
-//   kStartup  more than doubles the rate each round until a queue shows (at once), or the rate no longer grows. What is
-//             sent in the first round grows with the RTT; a queue that ends it as early as that hides up to half of the
-//             rate, and the first step after it is a large one. Where rounds are not short trains are sent first, and once
-//             they agree on the rate the start-up goes there at once, and carefully on, see HeadStart
+//   kStartup  more than doubles the rate each round until a queue shows or much is lost (at once), or the rate no longer
+//             grows. What is sent in the first round grows with the RTT; a queue that ends it as early as that hides up to
+//             half of the rate, and the first step after it is a large one. Where rounds are not short trains are sent
+//             first, and once they agree on the rate the start-up goes there at once, and carefully on, see HeadStart
 //   kDrain    until the queue of start-up is gone (at once): as fast as packets come out of that the path is. A careful start-up
 //             leaves little, and where the path loses packets goes on with kDown
 //   kLevel    at the pace above
 //   kDown     one round well below the rate: empties the queue for all who share it, and measures p0 and the RTT, but for
-//             its beginning, which meets the queue of before
+//             its beginning, which meets the queue of before. Several, while it is not known whose the loss is
 //
 // Beside senders that fill every queue and stop only at loss (TCP CUBIC), a short queue would be left with nothing. When
 // the queue has stayed far over its target for kContestedRounds, and kContested, although we gave way (less far in doubt,
@@ -113,6 +113,8 @@ class CongestionAuto : public CongestionController {
   void fall_to_what_came(const ReportSample& sample);
   void choose_phase(Time now);
   void judge_startup(Time now);
+  void overflow(Time now);
+  void note_first_ceiling();
   void set_pace(Time now);
   void judge_contest(Time now);
   double window_now() const;
@@ -120,6 +122,8 @@ class CongestionAuto : public CongestionController {
   bool is_in_doubt() const;
   bool may_overflow() const;
   bool trial_goes_on();
+  bool looks_on() const;
+  bool is_in_the_dark() const;
   void trip_breaker();
   void enter(Time now, Phase phase);
 

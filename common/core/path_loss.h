@@ -44,10 +44,10 @@ class PathLoss {
 
   double own() const { return std::min(kMaxOwn, share(quiet_.covered + prior(), quiet_.lost)); }
   double recent() const { return share(covered_, lost_); }
-  // Hardly anything is lost of what is sent quietly: what is lost of the rest is what we send too much.
-  bool is_ours() const {
-    return any_quiet_.sum() > kFewQuiet && any_quiet_.lost < kMargin * any_quiet_.sum();
-  }
+  // Enough was sent quietly to say whose loss it is. Where hardly anything is lost of that, what is lost of the rest is what we
+  // send too much.
+  bool knows_whose() const { return any_quiet_.sum() > kFewQuiet; }
+  bool is_ours() const { return knows_whose() && any_quiet_.lost < kMargin * any_quiet_.sum(); }
   // A share that is more than the path loses by itself, and may lose without being a sign of congestion.
   bool is_beyond_own(double loss) const { return loss > own() + kMargin; }
   // p0 rests on few packets yet.

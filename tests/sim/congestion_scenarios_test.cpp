@@ -245,12 +245,12 @@ TEST(AutoFillsTheLink, Policer) { EXPECT_GE(transfer({100, 25, 0, 1, 8, 20}, 10 
 
 // What is above a policer's rate is thrown away: it is tried now and then only. Loss of the path is none of its signs.
 TEST(AutoFillsTheLink, PolicerThrowsLittleAway) {
-  const std::array<std::tuple<double, double, double, double>, 6> asked{{{20, 0, 50, 0.04},
-                                                                         {5, 0, 20, 0.09},
+  const std::array<std::tuple<double, double, double, double>, 6> asked{{{20, 0, 50, 0.025},
+                                                                         {5, 0, 20, 0.06},
                                                                          {10, 0, 80, 0.03},
-                                                                         {20, 0, 80, 0.03},
-                                                                         {50, 0.01, 20, 0.09},
-                                                                         {50, 0.05, 20, 0.11}}};
+                                                                         {20, 0, 80, 0.025},
+                                                                         {50, 0.01, 20, 0.035},
+                                                                         {50, 0.05, 20, 0.06}}};
   for (const auto& [delay_ms, loss, police_mbps, excess] : asked) {
     Path path{100, delay_ms, loss};
     path.police_mbps = police_mbps;
