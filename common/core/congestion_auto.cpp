@@ -7,18 +7,6 @@
 namespace mcdtp {
 namespace {
 
-// A rate is known a round trip late and is a mean over one: a pace of g x rate grows by e^a a round trip,
-// where a = g (e^-a - e^-2a): 2.6 for g = 4. The window holds back what overshoots.
-constexpr double kStartupGain = 4;
-constexpr double kStartupWindowGain = 2.77;
-constexpr double kStartupGrowth = 1.25;
-constexpr int kFlatRounds = 3;
-constexpr double kLongRtt = 0.15;        // s: from here on the initial window grows with the RTT, ...
-constexpr double kMostTimes = 4;         // at most to so many times kInitialWindow
-constexpr double kShortRtt = 0.03;       // s: below this rounds cost little, ...
-constexpr int kTrainRounds = 2;          // full ones, in which the initial window goes
-constexpr double kMostAhead = 4;         // times what the round after the initial window would take at most
-constexpr int kFirstRounds = 3;          // the probe's, the first train's, and that of the reports on it
 constexpr double kOverflow = 0.25;       // more than any path loses by itself
 constexpr double kManyLost = 20 * 1200;  // bytes: fewer may be chance
 constexpr double kFewLost = 4 * 1200;    // bytes: by chance; a queue too short for a train drops more of it
@@ -42,14 +30,9 @@ constexpr int kUnqueuedCuts = 3;  // what was seen of a queue is not what loses:
 constexpr double kAnswer = 0.25;
 constexpr double kMostCut = 0.5;  // is left at least: a round may have seen an outage
 
-constexpr int kContestedRounds = 12;
-constexpr double kContested = 0.4;      // s, at least
 constexpr double kTargetInDoubt = 0.8;  // of the target: others are likely
 constexpr double kBelied = 0.9;         // of p0 is left by a round
 constexpr double kDisputed = 0.98;      // likewise
-constexpr int kTrialRounds = 3;
-constexpr int kMaxTrialRounds = 12;
-constexpr double kOwnQueueFalls = 0.15;  // of the RTT each round of a trial
 
 constexpr double kLeastRate = 1;       // bytes/s
 constexpr double kMaxRate = 1e11;      // bytes/s
@@ -79,65 +62,30 @@ double CongestionAuto::pacing_rate() const {
 
 double CongestionAuto::wanted_rate() const {
   switch (phase_) {
-    case Phase::kStartup: return startup_rate();
+    case Phase::kStartup:
+      return start_up_.pacing_rate(rate_, 1 - std::min(loss_.recent(), PathLoss::kMaxOwn));
     case Phase::kDrain: return kDrainGain * rate_;
     case Phase::kDown: return kDownGain * rate_;
     case Phase::kLevel: break;
   }
-  return tcp_ ? tcp_->pacing_rate() : pace_;
+  return contest_.is_on() ? contest_.tcp().pacing_rate() : pace_;
 }
 
-double CongestionAuto::startup_rate() const {
-  // What the path loses does not come through, however much there is room for.
-  const double kept = 1 - std::min(loss_.recent(), PathLoss::kMaxOwn);
-  const double grown = std::min(kStartupGain * rate_, head_start_.bound(rate_, kept));
-  const bool begins = full_rounds_ < kTrainRounds && head_start() == 0;
-  return std::max({grown, head_start(), begins ? initial_rate() : 0.0});
-}
-
-// Bytes/s. What was sent early is too little to go by before all of it has come: a policer lets some of it pass.
-double CongestionAuto::head_start() const {
-  if (newest_covered_ + static_cast<std::uint64_t>(kFewLost) < early_) return 0;
-  const double initial = static_cast<double>(initial_window()) / std::max(queue_.rtt_seconds(), kShortRtt);
-  return head_start_.rate(kMostAhead * kStartupWindowGain * initial);
-}
-
-// While so little is sent that the path has time to draw it out, and rounds are long enough for that to pay.
-bool CongestionAuto::sends_trains() const {
-  const bool is_time = full_rounds_ < kTrainRounds || head_start_.wants_long_trains();
-  return phase_ == Phase::kStartup && is_time && head_start_.wants_trains() &&
-         (queue_.knows_rtt() || sends_early_) && queue_.rtt_seconds() >= kShortRtt;
-}
+bool CongestionAuto::sends_trains() const { return phase_ == Phase::kStartup && start_up_.sends_trains(); }
 
 double CongestionAuto::quantum(Duration rtt) const {
   const double usual = CongestionController::quantum(rtt);
-  return sends_trains() ? std::max(usual, head_start_.train()) : usual;
+  return sends_trains() ? std::max(usual, start_up_.train()) : usual;
 }
 
 // Where the RTT is now and then a multiple of the smallest, as in a local radio network, what is sent at the pace in such a
 // time has to have room, or the rate would be what the window lets through. A queue may be the reason as well: not without
 // bound.
 std::uint64_t CongestionAuto::window() const {
-  if (tcp_ && phase_ == Phase::kLevel) return tcp_->window();
-  const bool starts = phase_ == Phase::kStartup;
-  const double rate = starts ? std::max(kStartupWindowGain * rate_, kWindowGain * head_start())
-                             : kWindowGain * std::max(rate_, pace_);
-  const bool is_known = phase_ == Phase::kLevel || phase_ == Phase::kDown;
-  const double time = round_seconds() + (is_known ? late_seconds() : 0);
-  return std::max(starts ? initial_window() : kMinWindow, static_cast<std::uint64_t>(rate * time));
-}
-
-// A long path is no slower than a short one, and each round of growth takes longer there. RFC 6928's window is a tenth of
-// ours whatever the RTT, but this one is paced: as a rate it is no more than that of a path of kLongRtt.
-std::uint64_t CongestionAuto::initial_window() const {
-  const double times = std::clamp(queue_.rtt_seconds() / kLongRtt, 1.0, kMostTimes);
-  return static_cast<std::uint64_t>(times * static_cast<double>(kInitialWindow));
-}
-
-// The initial window in half a round trip: a faster one could queue, and a queue ends the start-up. Where that is short, so
-// may be the path's queue.
-double CongestionAuto::initial_rate() const {
-  return 2 * static_cast<double>(initial_window()) / std::max(queue_.rtt_seconds(), kShortRtt);
+  if (contest_.is_on() && phase_ == Phase::kLevel) return contest_.tcp().window();
+  if (phase_ == Phase::kStartup) return start_up_.window(rate_, round_seconds());
+  const double time = round_seconds() + (phase_ == Phase::kDrain ? 0 : late_seconds());
+  return std::max(kMinWindow, static_cast<std::uint64_t>(kWindowGain * std::max(rate_, pace_) * time));
 }
 
 // The first packets of a phase may find a queue that those before them have filled to the brim.
@@ -172,22 +120,19 @@ bool CongestionAuto::may_overflow() const { return queue_.is_full() || is_in_dou
 
 void CongestionAuto::on_report(const ReportSample& sample) {
   report_interval_ = sample.report_interval;
-  if (!queue_.knows_rtt()) early_ = sample.sent;
-  newest_covered_ = std::max(newest_covered_, sample.newest_covered);
   if (sample.rtt) queue_.on_rtt(sample.now, *sample.rtt, sample.rtt_variation);
+  start_up_.on_report(sample, queue_);
   note_rate(sample);
   if (phase_ == Phase::kStartup) note_train(sample);
-  if (tcp_ && phase_ == Phase::kLevel) follow_tcp(sample);
-  // A queue that shows while little is sent is none of ours, and a train is one by itself, unless the path is fast, as is
-  // what was sent before anything was known of the path.
-  const bool is_early = sample.newest_covered <= early_;
-  const bool is_train = sends_trains() && !head_start_.wants_long_trains();
-  const bool fills = phase_ == Phase::kStartup && !round_.partly_limited && !is_train && !is_early;
+  if (contest_.is_on() && phase_ == Phase::kLevel) follow_tcp(sample);
+  // A queue that shows while little is sent is none of ours.
+  const bool fills =
+      phase_ == Phase::kStartup && !round_.partly_limited && !start_up_.queues_by_itself(sample);
   const bool grows = fills || (phase_ == Phase::kLevel && steps_.is_large());
   if (grows && sample.rtt && queue_.has_grown_for(sample.now, report_interval_ / 2)) {
     queue_.keep_longest();
     steps_.see_queue();
-    steps_.set_rate_is_low(is_first_train());
+    steps_.set_rate_is_low(phase_ == Phase::kStartup && start_up_.is_first_train(rounds_in_phase_));
     enter(sample.now, Phase::kDrain);
   }
   // No queue will end it.
@@ -211,11 +156,6 @@ double CongestionAuto::rate_of_arrivals(const ReportSample& sample) const {
   return std::min(kMaxRate, bytes / to_seconds(span));
 }
 
-// What a queue ends here was a part of a round only; where losses end it, the rate is what they left of it.
-bool CongestionAuto::is_first_train() const {
-  return phase_ == Phase::kStartup && rounds_in_phase_ <= kFirstRounds && initial_window() > kInitialWindow;
-}
-
 // When a packet sent after its beginning is covered; but chance decides what few packets say, and hosts what a moment says.
 bool CongestionAuto::is_round_over(const ReportSample& sample) const {
   if (sample.newest_covered < round_ends_at_) return false;
@@ -226,13 +166,12 @@ bool CongestionAuto::is_round_over(const ReportSample& sample) const {
 }
 
 void CongestionAuto::note_train(const ReportSample& sample) {
-  head_start_.tell_time(sample.now, queue_.rtt_seconds());
-  if (sends_trains()) {
-    head_start_.on_report(sample);
+  if (start_up_.sends_trains()) {
     const bool is_train = static_cast<double>(sample.train) > kFewLost;
     round_.breaks_trains = is_train && round_.lost > kFewLost && round_.loss() > kOverflow;
   }
-  if (is_overflowing() || round_.breaks_trains) head_start_.give_up();
+  start_up_.note_train(sample);
+  if (is_overflowing() || round_.breaks_trains) start_up_.give_up_trains();
 }
 
 // In start-up each sample counts at once; later the round does.
@@ -261,7 +200,7 @@ void CongestionAuto::follow_tcp(const ReportSample& sample) {
   ReportSample seen = sample;
   const bool is_clean = loss_.own() < PathLoss::kMargin / 4;
   if (!(is_clean && may_overflow()) && !loss_.is_congested(may_overflow())) seen.newest_lost = 0;
-  if (tcp_->on_report_cuts(seen)) loss_.on_cut();
+  if (contest_.on_report_cuts(seen)) loss_.on_cut();
 }
 
 void CongestionAuto::end_round(const ReportSample& sample) {
@@ -274,18 +213,18 @@ void CongestionAuto::end_round(const ReportSample& sample) {
   trip_breaker();
   if (!round_.limited) {
     ++rounds_in_phase_;
-    if (round_.covered + round_.lost >= kLeastSample) ++full_rounds_;
+    if (round_.covered + round_.lost >= kLeastSample) start_up_.on_full_round();
     if (phase_ != Phase::kStartup) learn_rate(sample);
     loss_.on_round(round_.covered, round_.lost);
     if (phase_ == Phase::kLevel && !sees_queues()) loss_.forget_own();
-    if (tcp_ && may_overflow()) fade_own_loss();
+    if (contest_.is_on() && may_overflow()) fade_own_loss();
     peak_rate_.tell_time(sample.now);
     peak_rate_.note(rate_);
     judge_contest(sample.now);
     choose_phase(sample.now);
   } else {
-    window_given_up_ = 0;
-    crowded_rounds_ = 0;
+    contest_.forget_window();
+    contest_.forget_rounds();
   }
   drained_rate_ = rate_;
   round_began_ = sample.now;
@@ -380,9 +319,9 @@ void CongestionAuto::learn_rate(const ReportSample& sample) {
   if (!steps_.rests()) rate_ = is_known ? smooth : std::max(rate_, smooth);
   steps_.on_round(weight);
   if (phase_ != Phase::kLevel || !loss_.is_congested(may_overflow() || !sees_queues())) return;
-  if (is_in_doubt() && sees_queues() && !queue_.is_empty() && !tcp_) return contest(window_now());
+  if (is_in_doubt() && sees_queues() && !queue_.is_empty() && !contest_.is_on()) return contest(window_now());
   // Loss without a queue: a policer, or a queue too short to be seen. And a queue that others keep full.
-  const bool may_be_ours = !is_queued() || (!tcp_ && (!settling_.is_over() || queue_.is_full()));
+  const bool may_be_ours = !is_queued() || (!contest_.is_on() && (!settling_.is_over() || queue_.is_full()));
   if (may_be_ours) give_way(sample);
 }
 
@@ -396,7 +335,7 @@ void CongestionAuto::give_way(const ReportSample& sample) {
     fall_to_what_came(sample);
   }
   loss_.on_cut();
-  window_given_up_ = 0;
+  contest_.forget_window();
 }
 
 // What is lost of what is sent quietly tells a policer from a path that has begun to lose: it has to be looked at meanwhile.
@@ -430,10 +369,10 @@ void CongestionAuto::choose_phase(Time now) {
   switch (phase_) {
     case Phase::kStartup: return judge_startup(now);
     case Phase::kDrain: return rounds_in_phase_ >= kMaxDrainRounds ? enter(now, Phase::kLevel) : void();
-    case Phase::kDown: return trial_goes_on() || looks_on() ? void() : enter(now, Phase::kLevel);
+    case Phase::kDown: return contest_trial_goes_on() || looks_on() ? void() : enter(now, Phase::kLevel);
     case Phase::kLevel: break;
   }
-  if (!tcp_) set_pace(now);
+  if (!contest_.is_on()) set_pace(now);
   if (is_time_for_down(now)) enter(now, Phase::kDown);
 }
 
@@ -443,7 +382,7 @@ void CongestionAuto::choose_phase(Time now) {
 // Steps that pay are not broken off where a queue will end them.
 bool CongestionAuto::is_time_for_down(Time now) const {
   if (steps_.is_large() && queues_tell()) return false;
-  const bool is_vague = !tcp_ && loss_.own_is_vague();
+  const bool is_vague = !contest_.is_on() && loss_.own_is_vague();
   const bool is_free = is_vague && is_queued() && queue_.round() > (1 - kDownGain) * queue_.rtt_seconds();
   const bool loses_more = loss_.is_beyond_own(loss_.recent());
   const bool is_cheap = is_vague && !is_queued() && loses_more;
@@ -465,15 +404,11 @@ bool CongestionAuto::is_overflowing() const { return round_.lost > kManyLost && 
 
 void CongestionAuto::judge_startup(Time now) {
   if (is_overflowing()) return overflow(now);
-  if (head_start_.is_reached_by(rate_) && is_queued())
+  if (start_up_.is_reached_by(rate_) && is_queued())
     return enter(now, loss_.is_beyond_own(loss_.recent()) ? Phase::kDown : Phase::kDrain);
-  if (rate_ >= full_rate_ * kStartupGrowth) {
-    full_rate_ = rate_;
-    flat_rounds_ = 0;
-    return;
-  }
+  if (start_up_.grows(rate_)) return;
   if (round_.partly_limited && round_.lost <= kManyLost) return;
-  if (++flat_rounds_ >= kFlatRounds) enter(now, Phase::kDrain);
+  if (start_up_.is_over_by_flat_round()) enter(now, Phase::kDrain);
 }
 
 void CongestionAuto::set_pace(Time now) {
@@ -522,41 +457,28 @@ void CongestionAuto::note_first_ceiling() {
 // ---- others on the path ----
 
 void CongestionAuto::judge_contest(Time now) {
-  if (tcp_) {
-    if (queue_.is_empty()) tcp_.reset();
+  if (contest_.is_on()) {
+    if (queue_.is_empty()) contest_.end();
     return;
   }
   if (phase_ != Phase::kLevel) return;
   // The measure is the target at the highest rate of late: one's own grows while one is driven out.
   const double target = fair_queue(peak_rate_.get()) * (is_in_doubt() ? kTargetInDoubt : 1);
-  crowded_rounds_ = queue_.is_crowded(target) ? crowded_rounds_ + 1 : 0;
-  if (crowded_rounds_ <= 1) {
-    window_given_up_ = window_now();
-    crowded_since_ = round_began_;
-  }
-  if (crowded_rounds_ >= kContestedRounds && to_seconds(now - crowded_since_) >= kContested)
-    contest(std::max(window_now(), window_given_up_));
+  if (contest_.is_due_after(round_began_, now, queue_.is_crowded(target), window_now()))
+    contest(contest_.window_to_begin_with(window_now()));
 }
 
 // Bytes: what fills the path and its queue with our part.
 double CongestionAuto::window_now() const { return rate_ * (round_seconds() + queue_.round()); }
 
 void CongestionAuto::contest(double window) {
-  crowded_rounds_ = 0;
   unqueued_cuts_ = 0;
   steps_.see_queue();
-  tcp_.emplace();
-  tcp_->start_at(static_cast<std::uint64_t>(window));
+  contest_.begin(window);
 }
 
-// A queue that is all our own falls by what we send less; beside others it falls by less, and we go back.
-bool CongestionAuto::trial_goes_on() {
-  if (!tcp_) return false;
-  const double fallen = queue_before_ - queue_.round();
-  queue_before_ = queue_.round();
-  if (rounds_in_phase_ < kTrialRounds) return true;
-  return fallen > kOwnQueueFalls * (queue_.rtt_seconds() + queue_.round()) &&
-         rounds_in_phase_ < kMaxTrialRounds;
+bool CongestionAuto::contest_trial_goes_on() {
+  return contest_.trial_goes_on(rounds_in_phase_, queue_.round(), queue_.rtt_seconds());
 }
 
 // More loss than any path worth using has: whatever the model says, less is sent.
@@ -568,15 +490,15 @@ void CongestionAuto::trip_breaker() {
 }
 
 void CongestionAuto::on_silence(Time) {
-  head_start_.give_up();
-  tcp_.reset();
+  start_up_.give_up_trains();
+  contest_.end();
+  contest_.forget_rounds();
+  contest_.forget_window();
   unqueued_cuts_ = 0;
   settling_.forget();
-  crowded_rounds_ = 0;
   steps_.see_queue();
   rate_ /= 2;
   pace_ /= 2;
-  window_given_up_ = 0;
 }
 
 }  // namespace mcdtp

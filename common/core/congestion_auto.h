@@ -3,13 +3,13 @@
 #include <optional>
 
 #include "common/core/boost.h"
-#include "common/core/congestion_cubic.h"
-#include "common/core/head_start.h"
+#include "common/core/contest.h"
 #include "common/core/path_loss.h"
 #include "common/core/queue_delay.h"
 #include "common/core/rate_steps.h"
 #include "common/core/sent_packets.h"
 #include "common/core/settling.h"
+#include "common/core/start_up.h"
 
 namespace mcdtp {
 
@@ -39,14 +39,11 @@ namespace mcdtp {
 //   kDown     one round well below the rate: empties the queue for all who share it, and measures p0 and the RTT, but for
 //             its beginning, which meets the queue of before. Several, while it is not known whose the loss is
 //
-// Beside senders that fill every queue and stop only at loss (TCP CUBIC), a short queue would be left with nothing. When
-// the queue has stayed far over its target for kContestedRounds, and kContested, although we gave way (less far in doubt,
-// see below: the target of who sends little is long), kLevel does what TCP CUBIC does, with the window that we had before we
-// gave way, if nothing was lost since. It takes a loss for congestion only where the queue is full and the path loses next to
-// nothing by itself, or where more is lost than it does. While others keep the queue full, what was taken for p0 fades, for
+// Where others fill the queue, see Contest, kLevel does what TCP CUBIC does: in doubt, see below, from somewhat below the target
+// on, for that of who sends little is long. It takes a loss for congestion only where the queue is full and the path loses next
+// to nothing by itself, or where more is lost than it does. While others keep the queue full, what was taken for p0 fades, for
 // they could not, did the path lose much: slowly while the rounds lose as much. Who has never seen a queue, however much was
-// sent, believes in no p0. A kDown that finds the queue empty ends that: a queue that is all our own falls by what we send
-// less.
+// sent, believes in no p0. A kDown that finds the queue empty ends that.
 //
 // Who comes to a queue that is full already takes its RTT for the path's own, and its losses for random ones. Hence
 // doubt: it begins with a start-up that lost more than any path does, grows with each kDown that does not find the queue
@@ -60,8 +57,8 @@ class CongestionAuto : public CongestionController {
   bool quiet(Time now) const override;
   double quantum(Duration rtt) const override;
   bool sends_trains() const override;
-  void on_early() override { sends_early_ = true; }
-  void forbid_trains() override { head_start_.give_up(); }
+  void on_early() override { start_up_.on_early(); }
+  void forbid_trains() override { start_up_.give_up_trains(); }
 
   bool is_starting() const override { return phase_ == Phase::kStartup; }
 
@@ -121,22 +118,17 @@ class CongestionAuto : public CongestionController {
   void contest(double window);
   bool is_in_doubt() const;
   bool may_overflow() const;
-  bool trial_goes_on();
+  bool contest_trial_goes_on();
   bool looks_on() const;
   bool is_in_the_dark() const;
   void trip_breaker();
   void enter(Time now, Phase phase);
 
   double wanted_rate() const;
-  std::uint64_t initial_window() const;
-  double initial_rate() const;
-  double startup_rate() const;
-  double head_start() const;
   double late_seconds() const;
   double round_seconds() const;
   double fair_queue(double rate) const;
   bool is_queued() const;
-  bool is_first_train() const;
   bool is_overflowing() const;
   bool sees_queues() const;
   bool queues_tell() const;
@@ -152,21 +144,15 @@ class CongestionAuto : public CongestionController {
   Time arrived_before_{};             // and when it arrived
   Time round_began_{};
   std::uint64_t round_ends_at_ = 1;  // when a packet sent after this many bytes is covered
-  int full_rounds_ = 0;              // in which enough was sent to say something of the path
   int rounds_in_phase_ = 0;
   int doubt_ = 0;  // grows with each quiet round that did not find the queue short; see is_in_doubt
   Time phase_began_{};
-  bool sends_early_ = false;
-  std::uint64_t early_ = 0;           // bytes sent before the first RTT was seen
-  std::uint64_t newest_covered_ = 0;  // bytes sent up to the newest packet that has come
-  bool was_idle_ = false;             // nothing was in flight after the report before
-  double rate_ = 0;                   // bytes/s
-  double pace_ = 0;                   // bytes/s, of kLevel
-  double drained_rate_ = 0;           // bytes/s, kDrain: known before this round
+  bool was_idle_ = false;    // nothing was in flight after the report before
+  double rate_ = 0;          // bytes/s
+  double pace_ = 0;          // bytes/s, of kLevel
+  double drained_rate_ = 0;  // bytes/s, kDrain: known before this round
 
-  HeadStart head_start_;
-  double full_rate_ = 0;  // start-up: the rate to beat
-  int flat_rounds_ = 0;
+  StartUp start_up_;
   RateSteps steps_;
   Boost boost_;
   bool went_down_ = false;       // kDown: sent quietly, and not into a long queue that the start-up left
@@ -175,11 +161,7 @@ class CongestionAuto : public CongestionController {
   int lossy_rounds_ = 0;         // in a row, for the breaker
 
   LargestOfLate<double> peak_rate_{QueueDelay::kLife, 0};  // bytes/s
-  int crowded_rounds_ = 0;                                 // in a row, with a queue far over its target,
-  Time crowded_since_{};                                   // from here on
-  double window_given_up_ = 0;                             // bytes; 0: nothing, or long ago, or lost
-  double queue_before_ = 0;                                // s, in the round before, during a trial
-  std::optional<CongestionCubic> tcp_;                     // while others keep a queue here
+  Contest contest_;
   Duration report_interval_ = milliseconds(25);
 };
 
