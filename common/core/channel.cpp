@@ -107,6 +107,12 @@ Duration Channel::wished_interval() const {
   return flow != nullptr && flow->sends_trains() ? Duration{} : report_interval();
 }
 
+// Where nothing comes on the channel its reports come by the control link alone.
+Duration Channel::longest_report_delay() const {
+  const Duration more = receipts.has_anything() ? Duration{} : Receipts::kIntervalsOnLink * report_interval();
+  return Receipts::kMaxInterval + more;
+}
+
 bool Channel::floor_due(Time now) const {
   const Duration wish = wished_interval();
   return now >= next_floor_ || wish < told_interval_ / 2 || wish > told_interval_ * 3 / 2;

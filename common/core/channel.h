@@ -98,7 +98,8 @@ class Channel {
   bool blocked = false;  // its socket or pipe takes nothing now
 
  private:
-  Time probe_timer() const { return loss.probe_timer(sent, Receipts::kMaxInterval); }
+  Time probe_timer() const { return loss.probe_timer(sent, longest_report_delay()); }
+  Duration longest_report_delay() const;
 
   void give_up_old_probes(Time now);
 

@@ -38,7 +38,7 @@ void Receipts::schedule(Time now, bool asks_for_report, bool nothing_left) {
   const bool is_due = new_episode || begins_train || unreported_ >= kMaxUnreported;
   const Duration wait = is_due ? Duration{} : nothing_left ? std::min(interval_, kMinInterval) : interval_;
   bring_forward(due_, now + wait);
-  bring_forward(link_due_, now + 4 * interval_);
+  bring_forward(link_due_, now + kIntervalsOnLink * interval_);
 }
 
 void Receipts::on_floor(const FloorFrame& frame) {

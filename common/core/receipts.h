@@ -20,6 +20,7 @@ class Receipts {
   static constexpr std::uint64_t kOlderTurn = 4;
   static constexpr Duration kMinInterval = milliseconds(1);
   static constexpr Duration kMaxInterval = milliseconds(50);
+  static constexpr int kIntervalsOnLink = 4;
 
   // Whether the number is new; one below the floor, or over kMaxVarint, never is. The packet must have been
   // authenticated.

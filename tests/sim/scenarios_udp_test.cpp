@@ -129,6 +129,21 @@ TEST(UdpScenario, IdleSessionsSayLittleAndStayProved) {
   EXPECT_EQ(count(world.client, SessionEventKind::kChannelDoubted), 0u);
 }
 
+// Reports come by the control link then, and later: they are waited for.
+TEST(UdpScenario, WhereUdpGoesOneWayIdleSessionsSayLittle) {
+  for (const Duration delay : {milliseconds(5), milliseconds(50), milliseconds(300)}) {
+    WorldSettings settings = clean(delay);
+    settings.down.cut = true;
+    World world(settings);
+    world.client.write(kStdio, 100'000);
+    world.run_until([] { return false; }, seconds(30));
+    EXPECT_TRUE(world.client.session().has_proved_datagram_channel());
+    const std::uint64_t sent = world.up(0).offered;
+    world.run_until([] { return false; }, seconds(630));
+    EXPECT_LE(world.up(0).offered - sent, 2 * 4 * 600 / 15u) << delay.count();
+  }
+}
+
 // Half an hour with one direction of UDP closed: what is kept of packets that nothing answers stays little.
 TEST(UdpScenario, OneWayUdpKeepsNoHistory) {
   WorldSettings settings = clean();
