@@ -19,7 +19,8 @@ constexpr int kVagueRounds = 5;
 constexpr Duration kMinLevel = seconds(2);
 constexpr Duration kMinVagueLevel = seconds(1);
 constexpr double kWindowGain = 2;
-constexpr double kMostLate = 0.05;  // s
+constexpr double kMostLate = 0.05;       // s
+constexpr double kEnoughToTell = 1.2e5;  // bytes
 constexpr int kMaxLookRounds = 8;
 constexpr int kManyDoubts = 2;
 constexpr int kMaxDoubt = 12;
@@ -369,7 +370,7 @@ void CongestionAuto::choose_phase(Time now) {
   switch (phase_) {
     case Phase::kStartup: return judge_startup(now);
     case Phase::kDrain: return rounds_in_phase_ >= kMaxDrainRounds ? enter(now, Phase::kLevel) : void();
-    case Phase::kDown: return contest_trial_goes_on() || looks_on() ? void() : enter(now, Phase::kLevel);
+    case Phase::kDown: return contest_trial_goes_on() || looks_on(now) ? void() : enter(now, Phase::kLevel);
     case Phase::kLevel: break;
   }
   if (!contest_.is_on()) set_pace(now);
@@ -391,8 +392,12 @@ bool CongestionAuto::is_time_for_down(Time now) const {
          (is_free || is_in_the_dark() || now - phase_began_ >= least);
 }
 
-// Short rounds are over before it is known whose the loss is, and one after another would be sent for nothing until then.
-bool CongestionAuto::looks_on() const { return is_in_the_dark() && rounds_in_phase_ < kMaxLookRounds; }
+// Short rounds are over before enough was sent to know whose the loss is, and one after another would be sent for nothing until
+// then.
+bool CongestionAuto::looks_on(Time now) const {
+  const double sent = kDownGain * rate_ * to_seconds(now - phase_began_);
+  return is_in_the_dark() && sent < kEnoughToTell && rounds_in_phase_ < kMaxLookRounds;
+}
 
 // More is lost than the path is known to lose, no queue was seen, and too little was sent quietly to say more.
 bool CongestionAuto::is_in_the_dark() const {

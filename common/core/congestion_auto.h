@@ -37,7 +37,7 @@ namespace mcdtp {
 //             leaves little, and where the path loses packets goes on with kDown
 //   kLevel    at the pace above
 //   kDown     one round well below the rate: empties the queue for all who share it, and measures p0 and the RTT, but for
-//             its beginning, which meets the queue of before. Several, while it is not known whose the loss is
+//             its beginning, which meets the queue of before. Several short ones, while it is not known whose the loss is
 //
 // Where others fill the queue, see Contest, kLevel does what TCP CUBIC does: in doubt, see below, from somewhat below the target
 // on, for that of who sends little is long. It takes a loss for congestion only where the queue is full and the path loses next
@@ -119,7 +119,7 @@ class CongestionAuto : public CongestionController {
   bool is_in_doubt() const;
   bool may_overflow() const;
   bool contest_trial_goes_on();
-  bool looks_on() const;
+  bool looks_on(Time now) const;
   bool is_in_the_dark() const;
   void trip_breaker();
   void enter(Time now, Phase phase);
