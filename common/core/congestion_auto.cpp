@@ -136,8 +136,6 @@ void CongestionAuto::on_report(const ReportSample& sample) {
     steps_.set_rate_is_low(phase_ == Phase::kStartup && start_up_.is_first_train(rounds_in_phase_));
     enter(sample.now, Phase::kDrain);
   }
-  // No queue will end it.
-  if (phase_ == Phase::kStartup && is_overflowing() && !is_queued()) overflow(sample.now);
   if (phase_ == Phase::kDrain) rate_ = std::max(drained_rate_, rate_of_arrivals(sample));
   const bool drained = static_cast<double>(sample.in_flight) <= rate_ * round_seconds();
   if (phase_ == Phase::kDrain && drained) enter(sample.now, Phase::kLevel);
@@ -172,7 +170,11 @@ void CongestionAuto::note_train(const ReportSample& sample) {
     round_.breaks_trains = is_train && round_.lost > kFewLost && round_.loss() > kOverflow;
   }
   start_up_.note_train(sample);
+  // Trains came through, and what followed them as fast does not, though no queue shows: a policer. That is no better for the
+  // rest of the round.
+  const bool is_policed = is_overflowing() && start_up_.has_head_start() && !is_queued();
   if (is_overflowing() || round_.breaks_trains) start_up_.give_up_trains();
+  if (is_policed) overflow(sample.now);
 }
 
 // In start-up each sample counts at once; later the round does.
@@ -359,7 +361,7 @@ void CongestionAuto::fall_to_what_came(const ReportSample& sample) {
   lossy_rounds_ = 0;
   if (loss_.is_ours()) {
     steps_.found_ceiling(rate_, to_seconds(sample.now - round_began_));
-  } else if (loss_.knows_whose()) {
+  } else {
     steps_.forget_ceiling();
   }
 }
@@ -389,19 +391,15 @@ bool CongestionAuto::is_time_for_down(Time now) const {
   const bool is_cheap = is_vague && !is_queued() && loses_more;
   const Duration least = is_vague || loses_more || !sees_queues() ? kMinVagueLevel : kMinLevel;
   return rounds_in_phase_ >= (is_free || is_cheap ? kVagueRounds : kLevelRounds) &&
-         (is_free || is_in_the_dark() || now - phase_began_ >= least);
+         (is_free || now - phase_began_ >= least);
 }
 
-// Short rounds are over before enough was sent to know whose the loss is, and one after another would be sent for nothing until
-// then.
+// More is lost than the path is known to lose, no queue was seen, and rounds are so short that too little was sent quietly to
+// know whose the loss is: one after another would be sent for nothing until then.
 bool CongestionAuto::looks_on(Time now) const {
+  const bool is_in_the_dark = !sees_queues() && !loss_.knows_whose() && loss_.is_beyond_own(loss_.recent());
   const double sent = kDownGain * rate_ * to_seconds(now - phase_began_);
-  return is_in_the_dark() && sent < kEnoughToTell && rounds_in_phase_ < kMaxLookRounds;
-}
-
-// More is lost than the path is known to lose, no queue was seen, and too little was sent quietly to say more.
-bool CongestionAuto::is_in_the_dark() const {
-  return !sees_queues() && !loss_.knows_whose() && loss_.is_beyond_own(loss_.recent());
+  return is_in_the_dark && is_short_path() && sent < kEnoughToTell && rounds_in_phase_ < kMaxLookRounds;
 }
 
 // More is lost than any path loses by itself.
@@ -436,7 +434,8 @@ void CongestionAuto::set_pace(Time now) {
 }
 
 void CongestionAuto::enter(Time now, Phase phase) {
-  if (phase_ == Phase::kDrain && is_in_doubt() && !sees_queues()) note_first_ceiling();
+  // That the start-up lost much has been answered.
+  if (phase_ == Phase::kDrain && is_in_doubt() && !sees_queues()) loss_.on_cut();
   phase_ = phase;
   phase_began_ = now;
   drained_rate_ = rate_;
@@ -451,12 +450,6 @@ void CongestionAuto::overflow(Time now) {
   if (round_.breaks_trains) return;
   doubt_ = kManyDoubts + 1;
   enter(now, Phase::kDrain);
-}
-
-// The start-up lost much without a queue: what came through meanwhile may be a policer's rate.
-void CongestionAuto::note_first_ceiling() {
-  loss_.on_cut();
-  steps_.found_ceiling(rate_, round_seconds());
 }
 
 // ---- others on the path ----

@@ -111,7 +111,6 @@ class CongestionAuto : public CongestionController {
   void choose_phase(Time now);
   void judge_startup(Time now);
   void overflow(Time now);
-  void note_first_ceiling();
   void set_pace(Time now);
   void judge_contest(Time now);
   double window_now() const;
@@ -120,7 +119,6 @@ class CongestionAuto : public CongestionController {
   bool may_overflow() const;
   bool contest_trial_goes_on();
   bool looks_on(Time now) const;
-  bool is_in_the_dark() const;
   void trip_breaker();
   void enter(Time now, Phase phase);
 

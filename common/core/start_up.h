@@ -38,6 +38,8 @@ class StartUp {
     return is_time && head_start_.wants_trains() && (knows_rtt_ || sends_early_) && rtt_ >= kShortRtt;
   }
   double train() const { return head_start_.train(); }
+  // Trains have told a rate.
+  bool has_head_start() const { return head_start() > 0; }
   // What is sent now queues by itself: a train does, unless the path is fast, and so does what was sent before anything was known
   // of the path.
   bool queues_by_itself(const ReportSample& sample) const {

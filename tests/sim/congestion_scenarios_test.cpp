@@ -366,6 +366,24 @@ TEST(AutoFollowsTheLink, ManifoldRateOfARestlessPath) {
   }
 }
 
+// What an outage in the start-up let through is no ceiling.
+TEST(AutoFollowsTheLink, OutageInTheStartUp) {
+  for (const auto& [path, loss, until] : {std::tuple{Path{100, 25}, 0.6, milliseconds(400)},
+                                          {Path{100, 50, 0.02}, 0.4, seconds(1)},
+                                          {Path{50, 150, 0.01}, 0.5, milliseconds(800)}}) {
+    WorldSettings settings = world_of(path);
+    settings.up.loss = loss;
+    World world(settings);
+    world.at(until, [&world, own = path.loss] { world.up(0).settings.loss = own; });
+    world.client.write(kStdio, std::uint64_t{1} << 44);
+    world.run_until([] { return false; }, seconds(10));
+    const auto before = static_cast<double>(world.server.received(kStdio));
+    world.run_until([] { return false; }, seconds(15));
+    const double rate = (static_cast<double>(world.server.received(kStdio)) - before) / 5;
+    EXPECT_GE(rate, 0.8 * limit_of(path)) << path.mbps << " Mbit/s, " << path.delay_ms << " ms";
+  }
+}
+
 // Of a policer's new rate after 30 s of another, or of another loss: what comes `patience` later, for 20 s.
 double share_of_policer(double police_mbps, const std::function<void(LinkSettings&)>& change,
                         Duration patience) {
