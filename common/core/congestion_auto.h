@@ -29,15 +29,17 @@ namespace mcdtp {
 // brake and a queue never shows (a policer), the rate falls to what comes through.
 //
 // Phases, changed only at the end of a round, unless said otherwise:
-//   kStartup  more than doubles the rate each round until a queue shows or much is lost (at once), or the rate no longer
-//             grows. What is sent in the first round grows with the RTT; a queue that ends it as early as that hides up to
-//             half of the rate, and the first step after it is a large one. Where rounds are not short trains are sent
-//             first, and once they agree on the rate the start-up goes there at once, and carefully on, see HeadStart
+//   kStartup  more than doubles the rate each round until a queue shows (at once), much is lost (at once where trains came
+//             through before: a policer), or the rate no longer grows. What is sent in the first round grows with the RTT; a
+//             queue that ends it as early as that hides up to half of the rate, and the first step after it is a large one.
+//             Where rounds are not short trains are sent first, and once they agree on the rate the start-up goes there at
+//             once, and carefully on, see HeadStart
 //   kDrain    until the queue of start-up is gone (at once): as fast as packets come out of that the path is. A careful start-up
 //             leaves little, and where the path loses packets goes on with kDown
 //   kLevel    at the pace above
 //   kDown     one round well below the rate: empties the queue for all who share it, and measures p0 and the RTT, but for
-//             its beginning, which meets the queue of before. Several short ones, while it is not known whose the loss is
+//             its beginning, which meets the queue of before. Several, where they are short and it is not known whose
+//             the loss is
 //
 // Where others fill the queue, see Contest, kLevel does what TCP CUBIC does: in doubt, see below, from somewhat below the target
 // on, for that of who sends little is long. It takes a loss for congestion only where the queue is full and the path loses next
