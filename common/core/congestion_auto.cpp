@@ -165,16 +165,13 @@ bool CongestionAuto::is_round_over(const ReportSample& sample) const {
 }
 
 void CongestionAuto::note_train(const ReportSample& sample) {
+  start_up_.tell_time(sample.now);
   if (start_up_.sends_trains()) {
+    start_up_.note_train(sample);
     const bool is_train = static_cast<double>(sample.train) > kFewLost;
     round_.breaks_trains = is_train && round_.lost > kFewLost && round_.loss() > kOverflow;
   }
-  start_up_.note_train(sample);
-  // Trains came through, and what followed them as fast does not, though no queue shows: a policer. That is no better for the
-  // rest of the round.
-  const bool is_policed = is_overflowing() && start_up_.has_head_start() && !is_queued();
   if (is_overflowing() || round_.breaks_trains) start_up_.give_up_trains();
-  if (is_policed) overflow(sample.now);
 }
 
 // In start-up each sample counts at once; later the round does.
@@ -406,7 +403,11 @@ bool CongestionAuto::looks_on(Time now) const {
 bool CongestionAuto::is_overflowing() const { return round_.lost > kManyLost && round_.loss() > kOverflow; }
 
 void CongestionAuto::judge_startup(Time now) {
-  if (is_overflowing()) return overflow(now);
+  if (is_overflowing()) {
+    if (round_.breaks_trains) return;
+    doubt_ = kManyDoubts + 1;
+    return enter(now, Phase::kDrain);
+  }
   if (start_up_.is_reached_by(rate_) && is_queued())
     return enter(now, loss_.is_beyond_own(loss_.recent()) ? Phase::kDown : Phase::kDrain);
   if (start_up_.grows(rate_)) return;
@@ -434,8 +435,6 @@ void CongestionAuto::set_pace(Time now) {
 }
 
 void CongestionAuto::enter(Time now, Phase phase) {
-  // That the start-up lost much has been answered.
-  if (phase_ == Phase::kDrain && is_in_doubt() && !sees_queues()) loss_.on_cut();
   phase_ = phase;
   phase_began_ = now;
   drained_rate_ = rate_;
@@ -443,13 +442,6 @@ void CongestionAuto::enter(Time now, Phase phase) {
   steps_.stop();
   if (phase == Phase::kLevel) pace_ = rate_;
   went_down_ = went_down_ || phase == Phase::kDown;
-}
-
-// Trains that are lost say nothing of the rate.
-void CongestionAuto::overflow(Time now) {
-  if (round_.breaks_trains) return;
-  doubt_ = kManyDoubts + 1;
-  enter(now, Phase::kDrain);
 }
 
 // ---- others on the path ----

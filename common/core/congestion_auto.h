@@ -29,11 +29,10 @@ namespace mcdtp {
 // brake and a queue never shows (a policer), the rate falls to what comes through.
 //
 // Phases, changed only at the end of a round, unless said otherwise:
-//   kStartup  more than doubles the rate each round until a queue shows (at once), much is lost (at once where trains came
-//             through before: a policer), or the rate no longer grows. What is sent in the first round grows with the RTT; a
-//             queue that ends it as early as that hides up to half of the rate, and the first step after it is a large one.
-//             Where rounds are not short trains are sent first, and once they agree on the rate the start-up goes there at
-//             once, and carefully on, see HeadStart
+//   kStartup  more than doubles the rate each round until a queue shows (at once), or the rate no longer grows. What is
+//             sent in the first round grows with the RTT; a queue that ends it as early as that hides up to half of the
+//             rate, and the first step after it is a large one. Where rounds are not short trains are sent first, and once
+//             they agree on the rate the start-up goes there at once, and carefully on, see HeadStart
 //   kDrain    until the queue of start-up is gone (at once): as fast as packets come out of that the path is. A careful start-up
 //             leaves little, and where the path loses packets goes on with kDown
 //   kLevel    at the pace above
@@ -112,7 +111,6 @@ class CongestionAuto : public CongestionController {
   void fall_to_what_came(const ReportSample& sample);
   void choose_phase(Time now);
   void judge_startup(Time now);
-  void overflow(Time now);
   void set_pace(Time now);
   void judge_contest(Time now);
   double window_now() const;

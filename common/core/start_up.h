@@ -25,10 +25,9 @@ class StartUp {
     rtt_ = queue.rtt_seconds();
   }
   // Of each report while it goes on.
-  void note_train(const ReportSample& sample) {
-    head_start_.tell_time(sample.now, rtt_);
-    if (sends_trains()) head_start_.on_report(sample);
-  }
+  void tell_time(Time now) { head_start_.tell_time(now, rtt_); }
+  // Likewise. REQUIRES: sends_trains().
+  void note_train(const ReportSample& sample) { head_start_.on_report(sample); }
   // Enough was sent in a round to say something of the path.
   void on_full_round() { ++full_rounds_; }
 
@@ -38,8 +37,6 @@ class StartUp {
     return is_time && head_start_.wants_trains() && (knows_rtt_ || sends_early_) && rtt_ >= kShortRtt;
   }
   double train() const { return head_start_.train(); }
-  // Trains have told a rate.
-  bool has_head_start() const { return head_start() > 0; }
   // What is sent now queues by itself: a train does, unless the path is fast, and so does what was sent before anything was known
   // of the path.
   bool queues_by_itself(const ReportSample& sample) const {

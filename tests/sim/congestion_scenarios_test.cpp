@@ -249,8 +249,8 @@ TEST(AutoFillsTheLink, PolicerThrowsLittleAway) {
                                                                          {5, 0, 20, 0.06},
                                                                          {10, 0, 80, 0.03},
                                                                          {20, 0, 80, 0.025},
-                                                                         {50, 0.01, 20, 0.035},
-                                                                         {50, 0.05, 20, 0.06}}};
+                                                                         {50, 0.01, 20, 0.055},
+                                                                         {50, 0.05, 20, 0.08}}};
   for (const auto& [delay_ms, loss, police_mbps, excess] : asked) {
     Path path{100, delay_ms, loss};
     path.police_mbps = police_mbps;
@@ -382,6 +382,13 @@ TEST(AutoFollowsTheLink, OutageInTheStartUp) {
     const double rate = (static_cast<double>(world.server.received(kStdio)) - before) / 5;
     EXPECT_GE(rate, 0.8 * limit_of(path)) << path.mbps << " Mbit/s, " << path.delay_ms << " ms";
   }
+}
+
+// Losses that come many at a time are the path's own all the same, though they are most of what a short while loses.
+TEST(AutoFillsTheLink, LongPathThatLosesManyAtATime) {
+  Path path{100, 150, 0.15};
+  path.loss_burst = 20;
+  EXPECT_GE(measure(path, seconds(15)).later, 0.6);
 }
 
 // Of a policer's new rate after 30 s of another, or of another loss: what comes `patience` later, for 20 s.
