@@ -19,8 +19,8 @@ constexpr int kVagueRounds = 5;
 constexpr Duration kMinLevel = seconds(2);
 constexpr Duration kMinVagueLevel = seconds(1);
 constexpr double kWindowGain = 2;
-constexpr double kMostLate = 0.05;       // s
-constexpr double kEnoughToTell = 1.2e5;  // bytes
+constexpr double kMostLate = 0.05;                           // s
+constexpr double kEnoughToTell = 1.2 * PathLoss::kFewQuiet;  // bytes: some of it is lost, or not quiet yet
 constexpr int kMaxLookRounds = 8;
 constexpr int kManyDoubts = 2;
 constexpr int kMaxDoubt = 12;
@@ -223,8 +223,7 @@ void CongestionAuto::end_round(const ReportSample& sample) {
     judge_contest(sample.now);
     choose_phase(sample.now);
   } else {
-    contest_.forget_window();
-    contest_.forget_rounds();
+    contest_.forget();
   }
   drained_rate_ = rate_;
   round_began_ = sample.now;
@@ -384,7 +383,7 @@ bool CongestionAuto::is_time_for_down(Time now) const {
   if (steps_.is_large() && queues_tell()) return false;
   const bool is_vague = !contest_.is_on() && loss_.own_is_vague();
   const bool is_free = is_vague && is_queued() && queue_.round() > (1 - kDownGain) * queue_.rtt_seconds();
-  const bool loses_more = loss_.is_beyond_own(loss_.recent());
+  const bool loses_more = loss_.loses_more();
   const bool is_cheap = is_vague && !is_queued() && loses_more;
   const Duration least = is_vague || loses_more || !sees_queues() ? kMinVagueLevel : kMinLevel;
   return rounds_in_phase_ >= (is_free || is_cheap ? kVagueRounds : kLevelRounds) &&
@@ -394,7 +393,7 @@ bool CongestionAuto::is_time_for_down(Time now) const {
 // More is lost than the path is known to lose, no queue was seen, and rounds are so short that too little was sent quietly to
 // know whose the loss is: one after another would be sent for nothing until then.
 bool CongestionAuto::looks_on(Time now) const {
-  const bool is_in_the_dark = !sees_queues() && !loss_.knows_whose() && loss_.is_beyond_own(loss_.recent());
+  const bool is_in_the_dark = !sees_queues() && !loss_.knows_whose() && loss_.loses_more();
   const double sent = kDownGain * rate_ * to_seconds(now - phase_began_);
   return is_in_the_dark && is_short_path() && sent < kEnoughToTell && rounds_in_phase_ < kMaxLookRounds;
 }
@@ -409,7 +408,7 @@ void CongestionAuto::judge_startup(Time now) {
     return enter(now, Phase::kDrain);
   }
   if (start_up_.is_reached_by(rate_) && is_queued())
-    return enter(now, loss_.is_beyond_own(loss_.recent()) ? Phase::kDown : Phase::kDrain);
+    return enter(now, loss_.loses_more() ? Phase::kDown : Phase::kDrain);
   if (start_up_.grows(rate_)) return;
   if (round_.partly_limited && round_.lost <= kManyLost) return;
   if (start_up_.is_over_by_flat_round()) enter(now, Phase::kDrain);
@@ -482,8 +481,7 @@ void CongestionAuto::trip_breaker() {
 void CongestionAuto::on_silence(Time) {
   start_up_.give_up_trains();
   contest_.end();
-  contest_.forget_rounds();
-  contest_.forget_window();
+  contest_.forget();
   unqueued_cuts_ = 0;
   settling_.forget();
   steps_.see_queue();

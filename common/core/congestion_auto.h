@@ -1,7 +1,5 @@
 #pragma once
 
-#include <optional>
-
 #include "common/core/boost.h"
 #include "common/core/contest.h"
 #include "common/core/path_loss.h"

@@ -31,13 +31,14 @@ class Contest {
   // With our part of now, or with that of before we gave way, if nothing was lost since.
   double window_to_begin_with(double window) const { return std::max(window, window_given_up_); }
   void begin(double window) {
-    forget_rounds();
+    crowded_rounds_ = 0;
     tcp_.emplace();
     tcp_->start_at(static_cast<std::uint64_t>(window));
   }
   void end() { tcp_.reset(); }
   void forget_window() { window_given_up_ = 0; }
-  void forget_rounds() { crowded_rounds_ = 0; }
+  // Nothing of what was seen counts any more.
+  void forget() { forget_window(), crowded_rounds_ = 0; }
 
   // After so many rounds in which less was sent, to see whether it may end: a queue that is all our own falls by what we send
   // less; beside others it falls by less, and we go back. `queue` and `rtt` in seconds.

@@ -15,6 +15,7 @@ class PathLoss {
   static constexpr double kMaxOwn = 0.15;
   // So much more than p0 may be lost without being a sign of congestion.
   static constexpr double kMargin = 0.02;
+  static constexpr double kFewQuiet = 1e5;  // bytes: so many do not say whose the loss is
 
   // Bytes of one round that were sent while quiet(); what was lost may be less than nothing, when losses of an earlier
   // round were found. REQUIRES: the queue was short then: what others drown in it is not the path's own loss either.
@@ -50,6 +51,7 @@ class PathLoss {
   bool is_ours() const { return knows_whose() && any_quiet_.lost < kMargin * any_quiet_.sum(); }
   // A share that is more than the path loses by itself, and may lose without being a sign of congestion.
   bool is_beyond_own(double loss) const { return loss > own() + kMargin; }
+  bool loses_more() const { return is_beyond_own(recent()); }
   // p0 rests on few packets yet.
   bool own_is_vague() const { return recent() > 0 && quiet_.covered < kQuietMemory / 2; }
   // The share of what was sent that would have come through a path that loses no more than it may.
@@ -81,7 +83,6 @@ class PathLoss {
   static constexpr double kPrior =
       6e4;  // bytes without a loss, taken for granted while little was sent quietly
   static constexpr double kAnyQuietMemory = 3e5;  // bytes
-  static constexpr double kFewQuiet = 1e5;        // bytes
   static constexpr double kMemory = 3.6e5;        // bytes
   static constexpr int kPauseRounds = 2;
 
