@@ -109,8 +109,8 @@ Duration Channel::wished_interval() const {
 
 // Where nothing comes on the channel its reports come by the control link alone.
 Duration Channel::longest_report_delay() const {
-  const Duration more = receipts.has_anything() ? Duration{} : Receipts::kIntervalsOnLink * report_interval();
-  return Receipts::kMaxInterval + more;
+  const bool by_link = reports_by_link_ >= kReportsByLink;
+  return Receipts::kMaxInterval + (by_link ? Receipts::kIntervalsOnLink * report_interval() : Duration{});
 }
 
 bool Channel::floor_due(Time now) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 
@@ -53,6 +54,10 @@ class Channel {
 
   // Unproved addresses are probed again and again, ever more slowly.
   void probe_soon(Time now);
+  // A report covered what was outstanding; it came as a datagram, or by the control link.
+  void on_reported(bool by_datagram) {
+    reports_by_link_ = by_datagram ? 0 : std::min(reports_by_link_ + 1, kReportsByLink);
+  }
   // Time-outs that are this channel's own. Returns what the session has to do.
   enum class Due : std::uint8_t { kNothing, kProbeTimeout };
   Due on_timeout(Time now);
@@ -101,12 +106,16 @@ class Channel {
   Time probe_timer() const { return loss.probe_timer(sent, longest_report_delay()); }
   Duration longest_report_delay() const;
 
+  // So many reports in a row by the control link: nothing comes on the channel. One alone may have been the faster.
+  static constexpr int kReportsByLink = 2;
+
   void give_up_old_probes(Time now);
 
   ChannelId id_;
   bool datagram_;
   bool stream_proved_ = false;
-  double stream_rate_ = 0;  // bytes/s, the largest of late
+  double stream_rate_ = 0;                // bytes/s, the largest of late
+  int reports_by_link_ = kReportsByLink;  // in a row
   bool ping_due_ = false;
   std::deque<PathId> to_probe_;
   Time next_probe_ = kNever;

@@ -139,7 +139,7 @@ class Session {
 
   // receiving
   void on_frame(Time now, Channel& channel, const Frame& frame);
-  void on_report(Time now, const ReportFrame& report);
+  void on_report(Time now, const Channel& from, const ReportFrame& report);
   void on_floor(const FloorFrame& floor);
   void on_exchange(Time now, const ExchangeFrame& exchange);
   void on_set(Time now, const SetFrame& set);

@@ -44,7 +44,7 @@ void Session::on_frame(Time now, Channel& channel, const Frame& frame) {
   if (const auto* data = std::get_if<DataFrame>(&frame)) {
     return accept(streams_.on_data(now, *data, channel.loss.rtt().smoothed()));
   }
-  if (const auto* report = std::get_if<ReportFrame>(&frame)) return on_report(now, *report);
+  if (const auto* report = std::get_if<ReportFrame>(&frame)) return on_report(now, channel, *report);
   if (const auto* floor = std::get_if<FloorFrame>(&frame)) return on_floor(*floor);
   if (const auto* credit = std::get_if<StreamCreditFrame>(&frame)) return streams_.on_stream_credit(*credit);
   if (const auto* credit = std::get_if<SessionCreditFrame>(&frame))
@@ -98,7 +98,7 @@ void Session::on_floor(const FloorFrame& floor) {
   if (Channel* channel = find(floor.channel)) channel->receipts.on_floor(floor);
 }
 
-void Session::on_report(Time now, const ReportFrame& report) {
+void Session::on_report(Time now, const Channel& from, const ReportFrame& report) {
   Channel* channel = find(report.channel);
   ReportNews news;
   if (channel == nullptr || !channel->loss.on_report(now, report, channel->sent, news)) {
@@ -127,6 +127,7 @@ void Session::on_report(Time now, const ReportFrame& report) {
   channel->statistics.bytes_covered += sample.covered + sample.found;
   if (channel->is_datagram()) copies_.on_report(news.covered.size(), 0);
   if (channel->is_datagram()) channel->flow->on_found(sample.found);
+  if (!news.covered.empty()) channel->on_reported(from.is_datagram());
   if (!was_proved && channel->proved()) lose_unheard(now, *channel);
   lose(now, *channel, sample);
   if (news.rtt) take_rate(*channel, *channel->sent.find(report.ranges.front().end - 1), sample);
