@@ -24,8 +24,7 @@ constexpr double kEnoughToTell = 1.2 * PathLoss::kFewQuiet;  // bytes: some of i
 constexpr int kMaxLookRounds = 8;
 constexpr int kManyDoubts = 2;
 constexpr int kMaxDoubt = 12;
-constexpr int kFailedProof = 1;
-constexpr int kProof = 3;
+constexpr int kProof = 2;
 constexpr int kUnqueuedCuts = 3;  // what was seen of a queue is not what loses: that is a policer
 
 constexpr double kAnswer = 0.25;
@@ -216,7 +215,7 @@ void CongestionAuto::end_round(const ReportSample& sample) {
     if (round_.covered + round_.lost >= kLeastSample) start_up_.on_full_round();
     if (phase_ != Phase::kStartup) learn_rate(sample);
     loss_.on_round(round_.covered, round_.lost);
-    if (phase_ == Phase::kLevel && !sees_queues()) loss_.forget_own();
+    if (phase_ == Phase::kLevel && !sees_queues() && !queue_.is_calm()) loss_.forget_own();
     if (contest_.is_on() && may_overflow()) fade_own_loss();
     peak_rate_.tell_time(sample.now);
     peak_rate_.note(rate_);
@@ -253,14 +252,24 @@ void CongestionAuto::measure_path() {
   if (round_.quiet == 0) return;
   if (went_down_) loss_.on_any_quiet(round_.quiet, round_.quiet_lost);
   if (round_.is_quiet()) quiet_was_kept_ = round_.quiet_lost < PathLoss::kMargin * round_.quiet;
-  if (queue_.found_shorter() || !queue_.is_short() || !sees_queues()) {
-    // Half of a round that was not quiet shows the queue of the other half.
-    const bool is_proof = !round_.limited && round_.is_quiet();
-    doubt_ = std::min(doubt_ + (is_proof ? kFailedProof : 0), kMaxDoubt);
-    return;
-  }
-  doubt_ = std::max(0, doubt_ - kProof);
-  if (!is_in_doubt()) loss_.on_quiet(round_.quiet, round_.quiet_lost);
+  const bool is_short = found_room();
+  // Half of a round that was not quiet shows the queue of the other half.
+  if (!round_.limited && round_.is_quiet()) learn_doubt(is_short);
+  if (is_short && !is_in_doubt()) loss_.on_quiet(round_.quiet, round_.quiet_lost);
+}
+
+// What was sent quietly met a short queue, as far as the RTT tells. Where no queue was ever seen it tells if it is calm; but
+// hardly of what the start-up left.
+bool CongestionAuto::found_room() const {
+  if (queue_.found_shorter() || !queue_.is_short()) return false;
+  return sees_queues() || (went_down_ && queue_.is_calm());
+}
+
+// A round that was sent quietly. One that is short only but for the unrest proves nothing: a queue that others keep full is
+// restless. What start-up left is none of others.
+void CongestionAuto::learn_doubt(bool is_short) {
+  if (is_short && (queue_.is_surely_short() || is_short_path())) doubt_ = std::max(0, doubt_ - kProof);
+  if (!is_short && went_down_) doubt_ = std::min(kMaxDoubt, doubt_ + 1);
 }
 
 // Between the arrivals of the round's marks.

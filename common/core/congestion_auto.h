@@ -42,7 +42,7 @@ namespace mcdtp {
 // on, for that of who sends little is long. It takes a loss for congestion only where the queue is full and the path loses next
 // to nothing by itself, or where more is lost than it does. While others keep the queue full, what was taken for p0 fades, for
 // they could not, did the path lose much: slowly while the rounds lose as much. Who has never seen a queue, however much was
-// sent, believes in no p0. A kDown that finds the queue empty ends that.
+// sent, believes in no p0 unless the RTT is calm: a queue that others keep full moves. A kDown that finds the queue empty ends that.
 //
 // Who comes to a queue that is full already takes its RTT for the path's own, and its losses for random ones. Hence
 // doubt: it begins with a start-up that lost more than any path does, grows with each kDown that does not find the queue
@@ -96,6 +96,8 @@ class CongestionAuto : public CongestionController {
   bool overfilled_buffer() const;
   void fade_own_loss();
   void measure_path();
+  bool found_room() const;
+  void learn_doubt(bool is_short);
   Duration arrival_span(const ReportSample& sample) const;
   double rate_of_round(const ReportSample& sample) const;
   double round_taken() const;
@@ -141,7 +143,7 @@ class CongestionAuto : public CongestionController {
   Time round_began_{};
   std::uint64_t round_ends_at_ = 1;  // when a packet sent after this many bytes is covered
   int rounds_in_phase_ = 0;
-  int doubt_ = 0;  // grows with each quiet round that did not find the queue short; see is_in_doubt
+  int doubt_ = 0;  // see is_in_doubt and learn_doubt
   Time phase_began_{};
   bool was_idle_ = false;    // nothing was in flight after the report before
   double rate_ = 0;          // bytes/s

@@ -83,6 +83,8 @@ class QueueDelay {
   bool is_crowded(double target) const { return standing(target) > kCrowded * target + kHostDelay; }
   // No more waits than little of what there was of late, but for what is no queue.
   bool is_short() const { return round() - unrest() <= std::max(kHostDelay, kShort * longest()); }
+  // The same, whatever the unrest may be.
+  bool is_surely_short() const { return round() <= std::max(least_seen(), kShort * longest()); }
   bool is_empty() const { return !found_shorter_ && round() < std::max(kEmpty * longest(), kHostDelay); }
   // As long as it ever was of late, and that is more than hosts or a train of ours make.
   bool is_full() const {
@@ -92,9 +94,9 @@ class QueueDelay {
   bool is_longest() const { return round() > longest(); }
   // Who sends what the path can take sees a queue now and then, were it of `target`. Who never does sends too little, or
   // is policed, or has known the path only with its queue full: its smallest RTT is that of a full queue.
-  bool was_seen(double target) const {
-    return longest() >= std::min(target, kHostDelay + kSeenShare * rtt_seconds());
-  }
+  bool was_seen(double target) const { return longest() >= std::min(target, least_seen()); }
+  // The RTT hardly moves. A queue that others keep full moves with their bursts.
+  bool is_calm() const { return unrest() < least_seen(); }
   // This round's smallest RTT is well below all before: those were of a queue.
   bool found_shorter() const { return found_shorter_; }
   // For so long the RTT has been well above all those of the round before: our own doing, not that of others.
@@ -118,6 +120,8 @@ class QueueDelay {
   static constexpr double kTrainShare = 0.1;   // of the RTT
   static constexpr double kSeenShare = 0.02;   // likewise
 
+  // s: less is taken for what hosts and the path do.
+  double least_seen() const { return kHostDelay + kSeenShare * rtt_seconds(); }
   bool grows(Duration rtt) const {
     return rtt - std::max(min_rtt(), before_) >
            std::max<Duration>({min_rtt() / kGrowthShare, kMinGrowth, before_span_});
