@@ -387,9 +387,12 @@ void CongestionAuto::choose_phase(Time now) {
 // Not by rounds alone: who has short ones would make room for the others all the time. While little is known of p0 it
 // comes sooner where it costs nothing, for it only shortens the queue, or less than taking the path's loss for congestion;
 // and where no queue is seen, or the path may lose more than it did, nothing else tells our own loss from that.
-// Steps that pay are not broken off where a queue will end them.
+// Steps that pay are not broken off where a queue will end them. What a start-up has left of
+// doubt about a queue costs a short path many rounds.
 bool CongestionAuto::is_time_for_down(Time now) const {
   if (steps_.is_large() && queues_tell()) return false;
+  if (is_in_doubt() && !went_down_ && sees_queues() && is_short_path())
+    return rounds_in_phase_ >= kVagueRounds;
   const bool is_vague = !contest_.is_on() && loss_.own_is_vague();
   const bool is_free = is_vague && is_queued() && queue_.round() > (1 - kDownGain) * queue_.rtt_seconds();
   const bool loses_more = loss_.loses_more();

@@ -387,15 +387,15 @@ TEST(AutoFollowsTheLink, OutageInTheStartUp) {
 // Who has never seen a queue after a bad start believes what quiet rounds lose: no policer takes so much of them.
 TEST(AutoFollowsTheLink, LossAfterABadStart) {
   for (const auto& [path, loss] :
-       {std::pair{Path{100, 10, 0.1}, 0.3}, {Path{100, 25, 0.1}, 0.5}, {Path{100, 50, 0.05}, 0.5}}) {
+       {std::pair{Path{100, 10, 0.1}, 0.3}, {Path{100, 25, 0.1}, 0.5}, {Path{100, 50, 0.05}, 0.3}}) {
     WorldSettings settings = world_of(path);
     settings.up.loss = loss;
     World world(settings);
     world.at(seconds(2), [&world, own = path.loss] { world.up(0).settings.loss = own; });
     world.client.write(kStdio, std::uint64_t{1} << 44);
-    world.run_until([] { return false; }, seconds(12));
+    world.run_until([] { return false; }, seconds(20));
     const auto before = static_cast<double>(world.server.received(kStdio));
-    world.run_until([] { return false; }, seconds(17));
+    world.run_until([] { return false; }, seconds(25));
     const double rate = (static_cast<double>(world.server.received(kStdio)) - before) / 5;
     EXPECT_GE(rate, 0.8 * limit_of(path)) << path.delay_ms << " ms, " << loss;
   }
