@@ -24,7 +24,8 @@ constexpr double kEnoughToTell = 1.2 * PathLoss::kFewQuiet;  // bytes: some of i
 constexpr int kMaxLookRounds = 8;
 constexpr int kManyDoubts = 2;
 constexpr int kMaxDoubt = 12;
-constexpr int kProof = 2;
+constexpr int kFailedProof = 1;
+constexpr int kProof = 3;
 constexpr int kUnqueuedCuts = 3;  // what was seen of a queue is not what loses: that is a policer
 
 constexpr double kAnswer = 0.25;
@@ -252,10 +253,14 @@ void CongestionAuto::measure_path() {
   if (round_.quiet == 0) return;
   if (went_down_) loss_.on_any_quiet(round_.quiet, round_.quiet_lost);
   if (round_.is_quiet()) quiet_was_kept_ = round_.quiet_lost < PathLoss::kMargin * round_.quiet;
-  const bool is_short = found_room();
-  // Half of a round that was not quiet shows the queue of the other half.
-  if (!round_.limited && round_.is_quiet()) learn_doubt(is_short);
-  if (is_short && !is_in_doubt()) loss_.on_quiet(round_.quiet, round_.quiet_lost);
+  if (!found_room()) {
+    // Half of a round that was not quiet shows the queue of the other half.
+    const bool is_proof = !round_.limited && round_.is_quiet();
+    doubt_ = std::min(doubt_ + (is_proof ? kFailedProof : 0), kMaxDoubt);
+    return;
+  }
+  doubt_ = std::max(0, doubt_ - kProof);
+  if (!is_in_doubt()) loss_.on_quiet(round_.quiet, round_.quiet_lost);
 }
 
 // What was sent quietly met a short queue, as far as the RTT tells. Where no queue was ever seen it tells if it is calm; but
@@ -263,13 +268,6 @@ void CongestionAuto::measure_path() {
 bool CongestionAuto::found_room() const {
   if (queue_.found_shorter() || !queue_.is_short()) return false;
   return sees_queues() || (went_down_ && queue_.is_calm());
-}
-
-// A round that was sent quietly. One that is short only but for the unrest proves nothing: a queue that others keep full is
-// restless. What start-up left is none of others.
-void CongestionAuto::learn_doubt(bool is_short) {
-  if (is_short && (queue_.is_surely_short() || is_short_path())) doubt_ = std::max(0, doubt_ - kProof);
-  if (!is_short && went_down_) doubt_ = std::min(kMaxDoubt, doubt_ + 1);
 }
 
 // Between the arrivals of the round's marks.
@@ -387,12 +385,9 @@ void CongestionAuto::choose_phase(Time now) {
 // Not by rounds alone: who has short ones would make room for the others all the time. While little is known of p0 it
 // comes sooner where it costs nothing, for it only shortens the queue, or less than taking the path's loss for congestion;
 // and where no queue is seen, or the path may lose more than it did, nothing else tells our own loss from that.
-// Steps that pay are not broken off where a queue will end them. What a start-up has left of
-// doubt about a queue costs a short path many rounds.
+// Steps that pay are not broken off where a queue will end them.
 bool CongestionAuto::is_time_for_down(Time now) const {
   if (steps_.is_large() && queues_tell()) return false;
-  if (is_in_doubt() && !went_down_ && sees_queues() && is_short_path())
-    return rounds_in_phase_ >= kVagueRounds;
   const bool is_vague = !contest_.is_on() && loss_.own_is_vague();
   const bool is_free = is_vague && is_queued() && queue_.round() > (1 - kDownGain) * queue_.rtt_seconds();
   const bool loses_more = loss_.loses_more();

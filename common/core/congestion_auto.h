@@ -97,7 +97,6 @@ class CongestionAuto : public CongestionController {
   void fade_own_loss();
   void measure_path();
   bool found_room() const;
-  void learn_doubt(bool is_short);
   Duration arrival_span(const ReportSample& sample) const;
   double rate_of_round(const ReportSample& sample) const;
   double round_taken() const;
@@ -143,7 +142,7 @@ class CongestionAuto : public CongestionController {
   Time round_began_{};
   std::uint64_t round_ends_at_ = 1;  // when a packet sent after this many bytes is covered
   int rounds_in_phase_ = 0;
-  int doubt_ = 0;  // see is_in_doubt and learn_doubt
+  int doubt_ = 0;  // grows with each quiet round that did not find the queue short; see is_in_doubt
   Time phase_began_{};
   bool was_idle_ = false;    // nothing was in flight after the report before
   double rate_ = 0;          // bytes/s

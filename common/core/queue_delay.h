@@ -83,8 +83,6 @@ class QueueDelay {
   bool is_crowded(double target) const { return standing(target) > kCrowded * target + kHostDelay; }
   // No more waits than little of what there was of late, but for what is no queue.
   bool is_short() const { return round() - unrest() <= std::max(kHostDelay, kShort * longest()); }
-  // The same, whatever the unrest may be.
-  bool is_surely_short() const { return round() <= std::max(least_seen(), kShort * longest()); }
   bool is_empty() const { return !found_shorter_ && round() < std::max(kEmpty * longest(), kHostDelay); }
   // As long as it ever was of late, and that is more than hosts or a train of ours make.
   bool is_full() const {

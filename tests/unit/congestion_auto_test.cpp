@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cmath>
 #include <random>
 
@@ -116,46 +115,6 @@ TEST(CongestionAuto, LossOfALongPathIsSoonKnownForItsOwn) {
   int rounds = 0;
   for (; rounds < 60 && model.path_loss() < 0.05; ++rounds) link.rounds(model, 1);
   EXPECT_LE(rounds, 10);
-}
-
-// Rounds of a path whose queue others keep full: the RTT moves with their bursts, and the smallest seen is
-// that of the queue.
-ReportSample of_full_queue(CongestionAuto& model, int round, std::uint64_t& sent) {
-  constexpr double kLoss = 0.06;
-  constexpr std::array<int, 7> kAbove{5, 8, 6, 9, 7, 8, 6};  // ms
-  const bool starts = round < 2;
-  const Time before = Time(seconds(1)) + (round - 1) * milliseconds(100), now = before + milliseconds(100);
-  const double bytes = std::min(model.pacing_rate(), 2e5) / 10;
-  sent += static_cast<std::uint64_t>(bytes) + 1;
-  ReportSample sample;
-  sample.now = now;
-  sample.lost = static_cast<std::uint64_t>(bytes * (starts ? 0.8 : kLoss)) + (starts ? 25'000 : 0);
-  sample.covered = static_cast<std::uint64_t>(bytes * (1 - kLoss));
-  if (model.quiet(before + milliseconds(50))) {
-    sample.quiet_covered = sample.covered;
-    sample.quiet_lost = sample.lost;
-  }
-  sample.sent = sent;
-  sample.newest_covered = sent - 1;
-  sample.newest_sent_at = before;
-  sample.newest_arrived_at = now - milliseconds(50);
-  sample.rate = static_cast<double>(sample.covered) * 10;
-  sample.rtt = milliseconds(starts ? 90 : 90 + kAbove[static_cast<std::size_t>(round) % kAbove.size()]);
-  sample.rtt_variation = microseconds(1500);
-  sample.smoothed_rtt = milliseconds(95);
-  sample.report_interval = kInterval;
-  sample.in_flight = sample.covered;
-  return sample;
-}
-
-// What is lost there of quiet rounds is not the path's own, though their queue may be the unrest of a path without one.
-TEST(CongestionAuto, WhoComesToAFullQueueTakesItsLossForThatOfOthers) {
-  CongestionAuto model;
-  std::uint64_t sent = 0;
-  for (int round = 0; round < 300; ++round) {
-    model.on_report(of_full_queue(model, round, sent));
-    ASSERT_LE(model.path_loss(), 0.03) << round;
-  }
 }
 
 TEST(CongestionAuto, LossThatItCausesIsNotThePathsOwn) {
