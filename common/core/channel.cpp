@@ -109,7 +109,7 @@ Duration Channel::wished_interval() const {
 
 // Where nothing comes on the channel its reports come by the control link alone.
 Duration Channel::longest_report_delay() const {
-  const bool by_link = reports_by_link_ >= kReportsByLink;
+  const bool by_link = !receipts.has_anything() || reports_by_link_ >= kReportsByLink;
   return Receipts::kMaxInterval + (by_link ? Receipts::kIntervalsOnLink * report_interval() : Duration{});
 }
 

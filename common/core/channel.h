@@ -106,16 +106,16 @@ class Channel {
   Time probe_timer() const { return loss.probe_timer(sent, longest_report_delay()); }
   Duration longest_report_delay() const;
 
-  // So many reports in a row by the control link: nothing comes on the channel. One alone may have been the faster.
-  static constexpr int kReportsByLink = 2;
+  // So many reports in a row by the control link: nothing comes on the channel. Fewer may have been the faster.
+  static constexpr int kReportsByLink = 4;
 
   void give_up_old_probes(Time now);
 
   ChannelId id_;
   bool datagram_;
   bool stream_proved_ = false;
-  double stream_rate_ = 0;                // bytes/s, the largest of late
-  int reports_by_link_ = kReportsByLink;  // in a row
+  double stream_rate_ = 0;   // bytes/s, the largest of late
+  int reports_by_link_ = 0;  // in a row
   bool ping_due_ = false;
   std::deque<PathId> to_probe_;
   Time next_probe_ = kNever;

@@ -45,11 +45,12 @@ class PathLoss {
 
   double own() const { return std::min(kMaxOwn, share(quiet_.covered + prior(), quiet_.lost)); }
   double recent() const { return share(covered_, lost_); }
-  // Enough was sent quietly to say whose loss it is. Where hardly anything is lost of that, or hardly more than the path loses
-  // by itself, what is lost of the rest is what we send too much.
+  // Enough was sent quietly to say whose loss it is. Where hardly anything is lost of that, or hardly more than a path that is
+  // known for longer loses by itself, what is lost of the rest is what we send too much.
   bool knows_whose() const { return any_quiet_.sum() > kFewQuiet; }
   bool is_ours() const {
-    return knows_whose() && any_quiet_.lost < std::max(kMargin, own() + kMargin / 2) * any_quiet_.sum();
+    const double known = quiet_.sum() > kAnyQuietMemory ? own() + kMargin / 2 : 0;
+    return knows_whose() && any_quiet_.lost < std::max(kMargin, known) * any_quiet_.sum();
   }
   // A share that is more than the path loses by itself, and may lose without being a sign of congestion.
   bool is_beyond_own(double loss) const { return loss > own() + kMargin; }
