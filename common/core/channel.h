@@ -51,13 +51,13 @@ class Channel {
   bool proved() const { return datagram_ ? paths.active().has_value() : stream_proved_; }
   // True: it was not proved before.
   bool on_covered(const SentPacket& packet);
-
-  // Unproved addresses are probed again and again, ever more slowly.
-  void probe_soon(Time now);
   // A report covered what was outstanding; it came as a datagram, or by the control link.
   void on_reported(bool by_datagram) {
     reports_by_link_ = by_datagram ? 0 : std::min(reports_by_link_ + 1, kReportsByLink);
   }
+
+  // Unproved addresses are probed again and again, ever more slowly.
+  void probe_soon(Time now);
   // Time-outs that are this channel's own. Returns what the session has to do.
   enum class Due : std::uint8_t { kNothing, kProbeTimeout };
   Due on_timeout(Time now);
@@ -103,11 +103,11 @@ class Channel {
   bool blocked = false;  // its socket or pipe takes nothing now
 
  private:
-  Time probe_timer() const { return loss.probe_timer(sent, longest_report_delay()); }
-  Duration longest_report_delay() const;
-
   // So many reports in a row by the control link: nothing comes on the channel. Fewer may have been the faster.
   static constexpr int kReportsByLink = 4;
+
+  Time probe_timer() const { return loss.probe_timer(sent, longest_report_delay()); }
+  Duration longest_report_delay() const;
 
   void give_up_old_probes(Time now);
 

@@ -366,21 +366,23 @@ TEST(AutoFollowsTheLink, ManifoldRateOfARestlessPath) {
   }
 }
 
+// Of the limit of `path`: what comes from `from` on, for 5 s. Until `until` a share of `loss` is lost, and then what the path loses.
+double share_after_loss(const Path& path, double loss, Duration until, Duration from) {
+  WorldSettings settings = world_of(path);
+  settings.up.loss = loss;
+  World world(settings);
+  world.at(until, [&world, own = path.loss] { world.up(0).settings.loss = own; });
+  world.client.write(kStdio, std::uint64_t{1} << 44);
+  return later_share(world, limit_of(path), from, from + seconds(5));
+}
+
 // What an outage in the start-up let through is no ceiling.
 TEST(AutoFollowsTheLink, OutageInTheStartUp) {
   for (const auto& [path, loss, until] : {std::tuple{Path{100, 25}, 0.6, milliseconds(400)},
                                           {Path{100, 50, 0.02}, 0.4, seconds(1)},
                                           {Path{50, 150, 0.01}, 0.5, milliseconds(800)}}) {
-    WorldSettings settings = world_of(path);
-    settings.up.loss = loss;
-    World world(settings);
-    world.at(until, [&world, own = path.loss] { world.up(0).settings.loss = own; });
-    world.client.write(kStdio, std::uint64_t{1} << 44);
-    world.run_until([] { return false; }, seconds(10));
-    const auto before = static_cast<double>(world.server.received(kStdio));
-    world.run_until([] { return false; }, seconds(15));
-    const double rate = (static_cast<double>(world.server.received(kStdio)) - before) / 5;
-    EXPECT_GE(rate, 0.8 * limit_of(path)) << path.mbps << " Mbit/s, " << path.delay_ms << " ms";
+    EXPECT_GE(share_after_loss(path, loss, until, seconds(10)), 0.8)
+        << path.mbps << " Mbit/s, " << path.delay_ms << " ms";
   }
 }
 
@@ -388,16 +390,7 @@ TEST(AutoFollowsTheLink, OutageInTheStartUp) {
 TEST(AutoFollowsTheLink, LossAfterABadStart) {
   for (const auto& [path, loss] :
        {std::pair{Path{100, 10, 0.1}, 0.3}, {Path{100, 25, 0.1}, 0.5}, {Path{100, 50, 0.05}, 0.3}}) {
-    WorldSettings settings = world_of(path);
-    settings.up.loss = loss;
-    World world(settings);
-    world.at(seconds(2), [&world, own = path.loss] { world.up(0).settings.loss = own; });
-    world.client.write(kStdio, std::uint64_t{1} << 44);
-    world.run_until([] { return false; }, seconds(20));
-    const auto before = static_cast<double>(world.server.received(kStdio));
-    world.run_until([] { return false; }, seconds(25));
-    const double rate = (static_cast<double>(world.server.received(kStdio)) - before) / 5;
-    EXPECT_GE(rate, 0.8 * limit_of(path)) << path.delay_ms << " ms, " << loss;
+    EXPECT_GE(share_after_loss(path, loss, seconds(2), seconds(20)), 0.8) << path.delay_ms << " ms, " << loss;
   }
 }
 
