@@ -56,9 +56,9 @@ class CongestionController {
   // Bytes let go at one wake-up, at least: a train of a quarter of the RTT, for the queues on a short path are short, but
   // of kLongestTrain at most.
   virtual double quantum(Duration rtt) const {
-    return std::clamp(pacing_rate() * to_seconds(std::clamp(rtt / 4, kShortestTrain, kLongestTrain)), 2400.0,
-                      65536.0);
+    return std::clamp(pacing_rate() * to_seconds(train_time(rtt)), 2400.0, 65536.0);
   }
+  static Duration train_time(Duration rtt) { return std::clamp(rtt / 4, kShortestTrain, kLongestTrain); }
   // Less is sent now than the path is known to carry: what is lost of it, the path loses by itself.
   virtual bool quiet(Time) const { return false; }
   // The rate grows fast and is hardly known: reports are worth more than they cost.

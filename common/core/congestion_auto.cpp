@@ -101,7 +101,9 @@ double CongestionAuto::late_seconds() const { return std::min(queue_.largest_bef
 double CongestionAuto::round_seconds() const { return queue_.rtt_seconds() + to_seconds(report_interval_); }
 
 double CongestionAuto::fair_queue(double rate) const {
-  return queue_target(std::max(rate, kLeastRate), queue_.rtt_seconds(), queue_.buffer());
+  const double rtt = queue_.rtt_seconds();
+  return queue_target(std::max(rate, kLeastRate), rtt, queue_.buffer(),
+                      to_seconds(train_time(from_seconds(rtt))));
 }
 
 // More waits than half of what we would leave.
@@ -234,11 +236,11 @@ void CongestionAuto::end_round(const ReportSample& sample) {
   round_ = {};
 }
 
-// More is lost than the path loses by itself, and than chance takes, while the queue is as long as ever. Only on a short path:
-// on a longer one an RTT that wanders looks like that where the path loses as well, and there the target is short beside
-// most buffers anyway.
+// More is lost than the path loses by itself, and than chance takes, while the queue is nearly as long as ever. Only on a
+// short path: on a longer one an RTT that wanders looks like that where the path loses as well, and there the target is
+// short beside most buffers anyway.
 bool CongestionAuto::overfilled_buffer() const {
-  if (!is_short_path() || !queue_.is_full() || loss_.own_is_vague()) return false;
+  if (!is_short_path() || !queue_.is_nearly_longest() || loss_.own_is_vague()) return false;
   return loss_.is_beyond_own((round_.lost - kFewLost) / (round_.covered + round_.lost));
 }
 
@@ -250,7 +252,8 @@ void CongestionAuto::fade_own_loss() {
 
 void CongestionAuto::measure_path() {
   if (queue_.found_shorter()) loss_.forget_own();
-  if (round_.quiet == 0) return;
+  if (round_.quiet == 0) return note_late_quiet_losses();
+  learns_from_quiet_ = false;
   if (went_down_) loss_.on_any_quiet(round_.quiet, round_.quiet_lost);
   if (round_.is_quiet()) quiet_was_kept_ = round_.quiet_lost < PathLoss::kMargin * round_.quiet;
   if (!found_room()) {
@@ -260,7 +263,15 @@ void CongestionAuto::measure_path() {
     return;
   }
   doubt_ = std::max(0, doubt_ - kProof);
-  if (!is_in_doubt()) loss_.on_quiet(round_.quiet, round_.quiet_lost);
+  learns_from_quiet_ = !is_in_doubt();
+  if (learns_from_quiet_) loss_.on_quiet(round_.quiet, round_.quiet_lost);
+}
+
+// Packets are declared lost when later ones have come: some that were sent in a short round when all that came of it is
+// counted.
+void CongestionAuto::note_late_quiet_losses() {
+  if (went_down_) loss_.on_any_quiet(0, round_.quiet_lost);
+  if (learns_from_quiet_) loss_.on_quiet(0, round_.quiet_lost);
 }
 
 // What was sent quietly met a short queue, as far as the RTT tells. Where no queue was ever seen it tells if it is calm; but

@@ -96,6 +96,7 @@ class CongestionAuto : public CongestionController {
   bool overfilled_buffer() const;
   void fade_own_loss();
   void measure_path();
+  void note_late_quiet_losses();
   bool found_room() const;
   Duration arrival_span(const ReportSample& sample) const;
   double rate_of_round(const ReportSample& sample) const;
@@ -152,10 +153,11 @@ class CongestionAuto : public CongestionController {
   StartUp start_up_;
   RateSteps steps_;
   Boost boost_;
-  bool went_down_ = false;       // kDown: sent quietly, and not into a long queue that the start-up left
-  bool quiet_was_kept_ = false;  // hardly anything was lost of the last round that was sent quietly
-  int unqueued_cuts_ = 0;        // in a row, for loss of our own where no queue stood
-  int lossy_rounds_ = 0;         // in a row, for the breaker
+  bool went_down_ = false;          // kDown: sent quietly, and not into a long queue that the start-up left
+  bool learns_from_quiet_ = false;  // of p0, from the last round that was sent quietly
+  bool quiet_was_kept_ = false;     // hardly anything was lost of the last round that was sent quietly
+  int unqueued_cuts_ = 0;           // in a row, for loss of our own where no queue stood
+  int lossy_rounds_ = 0;            // in a row, for the breaker
 
   LargestOfLate<double> peak_rate_{QueueDelay::kLife, 0};  // bytes/s
   Contest contest_;

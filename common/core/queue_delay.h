@@ -50,7 +50,7 @@ class QueueDelay {
   // The longest RTT of this round was a queue, however short it was there.
   void keep_longest() { longest_rtt_.note(round_max_); }
 
-  // The buffer was too short for the longest queue of this round. REQUIRES: is_full().
+  // The buffer was too short for the longest queue of this round. REQUIRES: is_nearly_longest().
   void note_overflow() { overflow_.note(to_seconds(round_max_ - min_rtt())); }
 
   // What was seen was no queue.
@@ -75,7 +75,8 @@ class QueueDelay {
   double largest_before() const { return knows_rtt() ? std::max(0.0, to_seconds(before_ - min_rtt())) : 0; }
   // What of round() must be a queue to one who aims at `target`, all in seconds.
   double standing(double target) const {
-    return std::max(0.0, round() - std::max(0.0, unrest() - kOwnUnrest * target));
+    const double own = std::max(kOwnUnrest * target, kUnrestOfBuffer * buffer());
+    return std::max(0.0, round() - std::max(0.0, unrest() - own));
   }
   // More than half of `target` waits, in seconds: a queue stands.
   bool is_above_half(double target) const { return standing(target) > target / 2; }
@@ -88,6 +89,8 @@ class QueueDelay {
   bool is_full() const {
     return round() > std::max(kFull * longest(), kHostDelay + kTrainShare * rtt_seconds());
   }
+  // Nearly as long as it ever was of late, and more than hosts make: a buffer may be as short as a train of ours.
+  bool is_nearly_longest() const { return round() > std::max(kNearly * longest(), kHostDelay); }
   // Longer than any noted of late, see keep_longest().
   bool is_longest() const { return round() > longest(); }
   // Who sends what the path can take sees a queue now and then, were it of `target`. Who never does sends too little, or
@@ -108,11 +111,14 @@ class QueueDelay {
   // By so much of the RTT, by more than hosts do, and by more than the RTTs of a round differed of late.
   static constexpr int kGrowthShare = 16;
   static constexpr Duration kMinGrowth = milliseconds(2);
-  static constexpr double kOwnUnrest = 0.75;   // of the target: by so much a queue may move within a round
-  static constexpr double kVariations = 4;     // of the RTT, from its smallest to its largest
+  static constexpr double kOwnUnrest = 0.75;  // of the target: by so much a queue may move within a round,
+  static constexpr double kUnrestOfBuffer =
+      0.5;                                  // and of a buffer that overflows, for such a queue comes and goes
+  static constexpr double kVariations = 4;  // of the RTT, from its smallest to its largest
   static constexpr double kHostDelay = 0.001;  // s: what hosts add without any queue, at times
   static constexpr double kCrowded = 1.6;      // times the target
   static constexpr double kFull = 0.8;         // of the longest of late
+  static constexpr double kNearly = 0.7;       // likewise
   static constexpr double kShort = 0.3;        // likewise
   static constexpr double kEmpty = 0.1;        // likewise
   static constexpr double kTrainShare = 0.1;   // of the RTT
