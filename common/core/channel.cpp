@@ -5,13 +5,16 @@
 
 namespace mcdtp {
 
-bool Channel::on_covered(const SentPacket& packet) {
+bool Channel::on_covered(Time now, const SentPacket& packet) {
   if (datagram_) {
     const bool before = proved();
-    if (paths.on_covered(packet.path)) mtu.restart();
+    const Paths::Proof proof = paths.on_covered(packet.path, packet.size >= PathMtu::kBase);
+    if (proof == Paths::Proof::kActive) mtu.restart();
+    if (proof == Paths::Proof::kReachable) probe_soon(now);
     if (paths.unproved().empty()) next_probe_ = kNever;
     return proved() && !before;
   }
+  silent_ = false;
   return !std::exchange(stream_proved_, true);
 }
 
@@ -34,6 +37,10 @@ Channel::Due Channel::on_timeout(Time now) {
     next_probe_ = unproved.empty() ? kNever : now + probe_interval_;
     probe_interval_ = std::min(2 * probe_interval_, kMaxProbeInterval);
   }
+  if (silence_timer() <= now) {
+    silent_ = true;
+    return Due::kSilence;
+  }
   if (!datagram_ || !proved()) return Due::kNothing;
   // While something is outstanding the probe time-out asks, and a PING between would put it off for ever.
   if (sent.packets_outstanding() == 0) keep_alive(now);
@@ -44,11 +51,17 @@ Channel::Due Channel::on_timeout(Time now) {
 }
 
 Time Channel::next_timeout() const {
-  Time next = next_probe_;
+  Time next = std::min(next_probe_, silence_timer());
   if (!datagram_ || !proved()) return next;
   if (!ping_due_)
     next = std::min(next, sent.packets_outstanding() == 0 ? last_sent_ + kKeepalive : probe_timer());
   return std::min(next, loss.loss_timer());
+}
+
+// The kernel of whoever stands between may take what comes, and go on saying so, for ever.
+Time Channel::silence_timer() const {
+  const bool waits = id_ > kSshChannel && proved() && !silent_ && sent.packets_outstanding() > 0;
+  return waits ? loss.waiting_since() + kLinkPatience : kNever;
 }
 
 // Where nothing answers, nothing would ever resolve them, and all sent since would be kept behind them.

@@ -37,6 +37,8 @@ class Channel {
   static constexpr Duration kKeepalive = seconds(15);
   // Probe time-outs in a row after which a channel is no longer used until it proves itself again.
   static constexpr int kDoubtAfterProbes = 3;
+  // A direct TCP connection of whose packets none is reported for so long is passed over.
+  static constexpr Duration kLinkPatience = seconds(20);
   // What a stream channel may hold unreported, in bytes.
   static constexpr std::uint64_t kMinStreamWindow = 64 * 1024;
   static constexpr std::uint64_t kMaxStreamWindow = 8 << 20;
@@ -47,10 +49,12 @@ class Channel {
   bool is_datagram() const { return datagram_; }
   // May carry data, and a packet is not waiting for its report for too long.
   bool steady() const { return proved() && loss.probes_unanswered() == 0; }
-  // A report has covered a packet of ours (on the active path, for datagrams): it may carry data.
+  // A report has covered a packet of ours (of full size and on the active path, for datagrams): it may carry data.
   bool proved() const { return datagram_ ? paths.active().has_value() : stream_proved_; }
+  // A TCP connection that stands and carries nothing, until a report covers something of it.
+  bool is_silent() const { return silent_; }
   // True: it was not proved before.
-  bool on_covered(const SentPacket& packet);
+  bool on_covered(Time now, const SentPacket& packet);
   // A report covered what was outstanding; it came as a datagram, or by the control link.
   void on_reported(bool by_datagram) {
     reports_by_link_ = by_datagram ? 0 : std::min(reports_by_link_ + 1, kReportsByLink);
@@ -59,7 +63,7 @@ class Channel {
   // Unproved addresses are probed again and again, ever more slowly.
   void probe_soon(Time now);
   // Time-outs that are this channel's own. Returns what the session has to do.
-  enum class Due : std::uint8_t { kNothing, kProbeTimeout };
+  enum class Due : std::uint8_t { kNothing, kProbeTimeout, kSilence };
   Due on_timeout(Time now);
   // When on_timeout() has something to do.
   Time next_timeout() const;
@@ -106,6 +110,7 @@ class Channel {
   // So many reports in a row by the control link: nothing comes on the channel. Fewer may have been the faster.
   static constexpr int kReportsByLink = 4;
 
+  Time silence_timer() const;
   Time probe_timer() const { return loss.probe_timer(sent, longest_report_delay()); }
   Duration longest_report_delay() const;
 
@@ -114,6 +119,7 @@ class Channel {
   ChannelId id_;
   bool datagram_;
   bool stream_proved_ = false;
+  bool silent_ = false;
   double stream_rate_ = 0;   // bytes/s, the largest of late
   int reports_by_link_ = 0;  // in a row
   bool ping_due_ = false;

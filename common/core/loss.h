@@ -95,6 +95,8 @@ class LossDetector {
     backoff_ = backoff_ < kMaxBackoff ? backoff_ + 1 : backoff_;
     ++probes_unanswered_;
   }
+  // The last report that covered anything, else when something became outstanding.
+  Time waiting_since() const { return waiting_since_; }
   // Probe time-outs since a report last covered anything.
   int probes_unanswered() const { return probes_unanswered_; }
 
@@ -114,7 +116,7 @@ class LossDetector {
   std::uint64_t newest_sequence_ = 0;
   Reordering reordering_;
   Time loss_timer_ = kNever;
-  Time waiting_since_{};  // the last report that covered anything, else when something became outstanding
+  Time waiting_since_{};
   int backoff_ = 0;
   int probes_unanswered_ = 0;
   std::uint64_t spurious_ = 0;

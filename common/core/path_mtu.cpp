@@ -23,7 +23,7 @@ void PathMtu::set_limit(Time now, std::size_t bytes) {
   const std::size_t limit = std::clamp(bytes, kBase, cap_);
   if (std::exchange(has_limit_, true) && limit == limit_) return;
   limit_ = limit;
-  size_ = std::min(size_, limit_);
+  set_size(std::min(size_, limit_));
   begin(now, limit_);
 }
 
@@ -31,7 +31,7 @@ void PathMtu::set_limit(Time now, std::size_t bytes) {
 void PathMtu::on_refused(Time now, std::size_t bytes) {
   if (bytes <= kBase || bytes > limit_) return;
   limit_ = bytes - 1;
-  if (size_ > limit_) size_ = kBase;
+  if (size_ > limit_) set_size(kBase);
   begin(now, limit_);
   high_ = std::max(limit_, size_ + 1);
   advance(now);
@@ -52,6 +52,11 @@ void PathMtu::on_data_sent(Time now, std::size_t bytes) {
   // Most likely nothing has changed: what lies just above tells.
   hint_ = size_;
   begin(now, limit_);
+}
+
+void PathMtu::set_size(std::size_t size) {
+  if ((size > kBase) != (size_ > kBase)) arrivals_ = {};
+  size_ = size;
 }
 
 // Sizes from size() to `top` are open again.
@@ -96,7 +101,7 @@ void PathMtu::on_probe_sent(PacketNumber number) {
 bool PathMtu::on_probe_covered(Time now, PacketNumber number, std::size_t size) {
   if (outstanding_ == number) outstanding_.reset();
   if (size <= size_ || size > limit_) return false;
-  size_ = size;
+  set_size(size);
   // A late one, of a size that was given up: all above it is open again.
   if (size_ >= high_) high_ = (top_ = std::max(top_, size_)) + 1;
   advance(now);
@@ -121,23 +126,28 @@ void PathMtu::advance(Time now) {
 }
 
 void PathMtu::on_covered(PacketNumber number, std::size_t size) {
-  std::optional<PacketNumber>& newest = size > kBase ? newest_large_ : newest_small_;
+  std::optional<PacketNumber>& newest = is_large(size) ? arrivals_.newest_large : arrivals_.newest_small;
   newest = std::max(number, newest.value_or(0));
-  if (size > kBase && number > first_large_lost_) large_lost_ = 0;
+  if (is_large(size) && number > arrivals_.first_large_lost) arrivals_.large_lost = 0;
 }
 
-bool PathMtu::on_lost(Time now, PacketNumber number, std::size_t size) {
+void PathMtu::on_lost(Time now, PacketNumber number, std::size_t size) {
   // A larger one is from before the size was lowered.
-  if (size <= kBase || size > size_) return false;
+  if (!is_large(size) || size > size_) return;
+  Arrivals& row = arrivals_;
   // Reports tell of arrivals before they tell of losses.
-  if (newest_large_ && number < *newest_large_) return false;
-  if (large_lost_++ == 0) first_large_lost_ = number;
-  if (large_lost_ < kBlackHoleLosses || !newest_small_ || *newest_small_ < first_large_lost_) return false;
-  large_lost_ = 0;
+  if (row.newest_large && number < *row.newest_large) return;
+  if (row.large_lost++ == 0) row.first_large_lost = number;
+  const int enough = size_ > kBase ? kBlackHoleLosses : kErrorLosses;
+  if (row.large_lost < enough || !row.newest_small || *row.newest_small < row.first_large_lost) return;
+  row.large_lost = 0;
+  if (size_ == kBase) {
+    state_ = State::kError;
+    return;
+  }
   const std::size_t was = size_;
-  size_ = kBase;
+  set_size(kBase);
   begin(now, was);
-  return true;
 }
 
 }  // namespace mcdtp

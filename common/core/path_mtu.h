@@ -10,15 +10,17 @@ namespace mcdtp {
 // How large the datagrams of one channel may be: the search of RFC 8899 (DPLPMTUD). All sizes are bytes of UDP
 // payload. Knows no packets but their numbers and sizes; data never waits for it.
 //
-//   kBase       kBase bytes, which every path carries; nothing is known yet
+//   kBase       kBase bytes, which every path worth using carries; nothing is known yet
 //   kSearching  probes of larger sizes go out, one at a time, each after kDataPerProbe times its size of data, so
 //               that a short command sends none and a search takes no more than a small share of the path
 //   kComplete   at most kStep bytes are left to be found; kRaise later the limit is asked for, and it searches again
-// RFC 8899's Error, a path that carries less than kBase, is not met here: such a channel is never proved.
+//   kError      the path carries less than kBase by now: nothing of size() would come. One that never carried it is not met
+//               here, for its channel is never proved
 //
 // A probe carries nothing that is missed. Its loss says nothing but that this size may be too large; a size that
 // lost kMaxProbes probes is. Where kBlackHoleLosses packets of data larger than kBase are lost in a row, and of what was
-// sent after them a small one arrives but no large one, they are in a black hole: back to kBase at once, and search anew from the size that was.
+// sent after them a small one arrives but no large one, they are in a black hole: back to kBase at once, and search anew
+// from the size that was. Where that happens to kErrorLosses of kBase bytes it is kError.
 class PathMtu {
  public:
   static constexpr std::size_t kBase = kMinDatagram;
@@ -26,10 +28,11 @@ class PathMtu {
   static constexpr std::size_t kStep = 16;
   static constexpr int kMaxProbes = 3;
   static constexpr int kBlackHoleLosses = 6;
+  static constexpr int kErrorLosses = 12;
   static constexpr std::size_t kDataPerProbe = 16;
   static constexpr Duration kRaise = seconds(600);
 
-  enum class State : std::uint8_t { kBase, kSearching, kComplete };
+  enum class State : std::uint8_t { kBase, kSearching, kComplete, kError };
 
   State state() const { return state_; }
   // Of packets with data: kBase or the largest size confirmed. Never over limit().
@@ -63,10 +66,11 @@ class PathMtu {
 
   // Packets that are no probes.
   void on_covered(PacketNumber number, std::size_t size);
-  // True: it is a black hole, size() is kBase again.
-  bool on_lost(Time now, PacketNumber number, std::size_t size);
+  void on_lost(Time now, PacketNumber number, std::size_t size);
 
  private:
+  void set_size(std::size_t size);
+  bool is_large(std::size_t size) const { return size > kBase || (size == kBase && size_ == kBase); }
   void begin(Time now, std::size_t top);
   void advance(Time now);
   bool is_likely(std::size_t size) const;
@@ -88,10 +92,14 @@ class PathMtu {
   std::size_t data_ = 0;                     // bytes since the last probe
   Time raise_at_ = kNever;                   // when kComplete is over
 
-  int large_lost_ = 0;                 // in a row, none larger than kBase covered that was sent after them
-  PacketNumber first_large_lost_ = 0;  // of this row
-  std::optional<PacketNumber> newest_large_;  // the newest of more than kBase bytes that was covered
-  std::optional<PacketNumber> newest_small_;  // the newest of at most kBase bytes that was covered
+  // Packets that are no probes, while size() is kBase, or while it is more: those are large that kBase bytes, or more, make.
+  struct Arrivals {
+    int large_lost = 0;                        // in a row, no large one covered that was sent after them
+    PacketNumber first_large_lost = 0;         // of this row
+    std::optional<PacketNumber> newest_large;  // that was covered
+    std::optional<PacketNumber> newest_small;  // likewise
+  };
+  Arrivals arrivals_;
 };
 
 }  // namespace mcdtp

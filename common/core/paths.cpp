@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace mcdtp {
 
@@ -41,17 +42,18 @@ bool Paths::on_packet(PathId from, std::size_t bytes, bool highest) {
   return true;
 }
 
-bool Paths::on_covered(PathId id) {
+Paths::Proof Paths::on_covered(PathId id, bool full_size) {
   Path* path = find(id);
-  if (path == nullptr || !path->wanted) return false;
+  if (path == nullptr || !path->wanted) return Proof::kNone;
+  const bool known = std::exchange(path->echoed, true);
+  if (!full_size) return known ? Proof::kNone : Proof::kReachable;
   path->wanted = false;
-  path->echoed = true;
   // Our own candidates: the first that answers wins. A far address: the newest.
-  if (path->ours && active_) return false;
+  if (path->ours && active_) return Proof::kNone;
   active_ = id;
   // The peer may have moved on meanwhile.
   for (Path& other : paths_) other.wanted = other.wanted && !other.ours && newest_ == other.id;
-  return true;
+  return Proof::kActive;
 }
 
 // The peer is where it was proved to be.

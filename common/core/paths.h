@@ -8,7 +8,7 @@
 namespace mcdtp {
 
 // The far addresses of one datagram channel, each known by a PathId. A path is proved by a report that covers
-// a packet sent on it (that packet is the challenge, the report its echo); data go only on the proved, active
+// a packet of full size sent on it (that packet is the challenge, the report its echo); data go only on the proved, active
 // one, but for the first of a session, see early(). An address that never proved itself gets at most kAmplification
 // times the bytes that came from it, unless we chose it ourselves, or it is validated.
 class Paths {
@@ -20,8 +20,13 @@ class Paths {
   // An authenticated packet came from here; only the channel's highest number makes a new address count.
   // True: the address is new and wants a probe.
   bool on_packet(PathId from, std::size_t bytes, bool highest);
-  // A report covers a packet sent here. True: it has become the active path.
-  bool on_covered(PathId path);
+  // A report covers a packet sent here, of full size or a smaller one.
+  enum class Proof : std::uint8_t {
+    kNone,
+    kReachable,  // to be probed again: what was allowed there was too small to prove that it carries data
+    kActive,     // it has become the active path
+  };
+  Proof on_covered(PathId path, bool full_size);
   // It is an address of the host that has logged in: nobody else can be flooded by what goes there (address validation,
   // RFC 9000 section 8.1).
   void on_validated(PathId path);

@@ -72,10 +72,11 @@ void Session::set_kernel_drops(ChannelId id, std::uint64_t total) {
   if (Channel* channel = find(id)) channel->receipts.on_kernel_drops(total);
 }
 
-// The newest TCP connection that has proved itself, else the SSH channel.
+// The newest TCP connection that has proved itself and answers, else the SSH channel.
 Channel* Session::control_link() {
   for (auto it = channels_.rbegin(); it != channels_.rend() && it->first >= kSshChannel; ++it) {
-    if (it->first == kSshChannel || it->second.proved()) return &it->second;
+    const bool answers = it->second.proved() && !it->second.is_silent();
+    if (it->first == kSshChannel || answers) return &it->second;
   }
   return nullptr;
 }
@@ -119,8 +120,13 @@ void Session::on_timeout(Time now) {
       ReportSample sample;
       lose(now, channel, sample);
       feed_congestion(now, channel, sample);
+      leave_small_path(now, channel);
     }
-    if (channel.on_timeout(now) == Channel::Due::kProbeTimeout) probe_timed_out(now, channel);
+    switch (channel.on_timeout(now)) {
+      case Channel::Due::kProbeTimeout: probe_timed_out(now, channel); break;
+      case Channel::Due::kSilence: pass_over(now, channel); break;
+      case Channel::Due::kNothing: break;
+    }
   }
   keep_ssh_alive(now);
   run_early(now);
@@ -148,6 +154,12 @@ void Session::probe_timed_out(Time now, Channel& channel) {
     requeue(packet);
     if (--feared == 0) break;
   }
+}
+
+// Its packets are not lost, but whoever waits for them would wait for ever.
+void Session::pass_over(Time now, Channel& link) {
+  lose_all(now, link);
+  events_.push_back({SessionEventKind::kChannelDoubted, link.id(), 0, {}});
 }
 
 Duration Session::udp_patience() const {

@@ -167,6 +167,7 @@ class Session {
   void feed_congestion(Time now, Channel& channel, ReportSample& sample);
   void count_in_flight();
   void probe_timed_out(Time now, Channel& channel);
+  void pass_over(Time now, Channel& link);
   void keep_ssh_alive(Time now);
 
   // before any datagram channel is proved: session_early.cpp
@@ -187,6 +188,7 @@ class Session {
   // path MTU: session_mtu.cpp. The first two say whether the packet was a probe; then that is all there is to it.
   bool mtu_covered(Time now, Channel& channel, PacketNumber number, const SentPacket& packet);
   bool mtu_lost(Time now, Channel& channel, PacketNumber number, const SentPacket& packet);
+  void leave_small_path(Time now, Channel& channel);
   void share_mtu(const Channel& found);
   std::size_t frames_room(const Channel& channel, bool has_load) const;
   std::optional<OutgoingPacket> poll_mtu_probe(Time now, Channel& channel, MutableBytes room);

@@ -83,6 +83,11 @@ bool Session::mtu_lost(Time now, Channel& channel, PacketNumber number, const Se
   return true;
 }
 
+// Small packets still come and no others do: without this the channel would be heard of, and swallow all data.
+void Session::leave_small_path(Time now, Channel& channel) {
+  if (channel.mtu.state() == PathMtu::State::kError) doubt(now, channel);
+}
+
 // What one channel has found is likely for the others.
 void Session::share_mtu(const Channel& found) {
   if (found.mtu.state() != PathMtu::State::kComplete) return;

@@ -132,6 +132,7 @@ void Session::on_report(Time now, const Channel& from, const ReportFrame& report
   lose(now, *channel, sample);
   if (news.rtt) take_rate(*channel, *channel->sent.find(report.ranges.front().end - 1), sample);
   feed_congestion(now, *channel, sample);
+  leave_small_path(now, *channel);
   channel->sent.forget(now - 2 * channel->loss.rtt().smoothed());
 }
 
@@ -139,7 +140,7 @@ void Session::cover(Time now, Channel& channel, SentPacket& packet) {
   const Cargo cargo = std::exchange(packet.cargo, {});
   if (SentPacket* twin = twin_of(packet)) twin->cargo = {};
   cargo.for_each_data([this](const DataRef& ref) { streams_.covered(ref); });
-  if (channel.on_covered(packet)) on_proved(now, channel);
+  if (channel.on_covered(now, packet)) on_proved(now, channel);
 }
 
 // Datagrams only: a stream channel loses nothing but itself.

@@ -119,6 +119,35 @@ TEST(PathMtuScenario, ABlackHoleIsLeftAndTheTransferGoesOn) {
   }
 }
 
+// Then small packets come and no others do, each way or one way: the stream goes on over the SSH connection, and by UDP again
+// when the path has recovered.
+TEST(PathMtuScenario, APathThatCarriesLessThanTheBaseIsLeft) {
+  const auto fall_to = [](std::size_t mtu) { return [mtu](LinkSettings& link) { link.mtu = mtu; }; };
+  for (const auto& [up, down] : {std::pair(true, true), {true, false}, {false, true}}) {
+    WorldSettings settings = over(1500, 1500);
+    settings.ssh_rate_bps = 20e6;
+    World world(settings);
+    world.client.send(kStdio, kBulk);
+    world.server.send(kStdio, kBulk);
+    world.at(milliseconds(700), [&, up = up, down = down] {
+      if (up) world.each_up(fall_to(1200));
+      if (down) world.each_down(fall_to(1200));
+    });
+    world.at(seconds(8), [&] { world.each_link(fall_to(1500)); });
+    world.run_until([] { return false; }, seconds(4));
+    const std::uint64_t up_by_then = world.server.received(kStdio),
+                        down_by_then = world.client.received(kStdio);
+    world.run_until([] { return false; }, seconds(8));
+    EXPECT_GE(world.server.received(kStdio), std::min(kBulk, up_by_then + 5'000'000)) << up << down;
+    EXPECT_GE(world.client.received(kStdio), std::min(kBulk, down_by_then + 5'000'000)) << up << down;
+    EXPECT_TRUE(world.run_until([&] { return world.server.ended(kStdio) && world.client.ended(kStdio); },
+                                seconds(40)));
+    EXPECT_TRUE(world.server.intact() && world.client.intact());
+    EXPECT_EQ(world.client.has_event(SessionEventKind::kChannelDoubted), up);
+    EXPECT_EQ(world.server.has_event(SessionEventKind::kChannelDoubted), down);
+  }
+}
+
 TEST(PathMtuScenario, RandomLossIsNoBlackHole) {
   for (const double burst : {1.0, 4.0}) {
     WorldSettings settings = over(1500, 1500);

@@ -190,5 +190,27 @@ TEST(UdpScenario, TcpIsProvedByBothEnds) {
   EXPECT_TRUE(world.run_until([&] { return proved(world.client) && proved(world.server); }, seconds(1)));
 }
 
+// Whoever stands between has stopped, and its kernel goes on taking what comes: the SSH connection carries on, and the
+// link again when it answers.
+TEST(UdpScenario, ALinkThatStandsAndCarriesNothingIsPassedOver) {
+  WorldSettings settings;
+  settings.ssh_rate_bps = 20e6;
+  World world(settings);
+  world.connect_tcp(kFirstTcpChannel);
+  world.client.send(kStdio, 100'000'000);
+  world.server.send(kStdio, 100'000'000);
+  world.at(seconds(1), [&] { world.cut_all(true); });
+  world.at(seconds(5), [&] { world.stall_pipe(kFirstTcpChannel, seconds(60)); });
+  world.run_until([] { return false; }, seconds(30));
+  const std::uint64_t up = world.server.received(kStdio), down = world.client.received(kStdio);
+  world.run_until([] { return false; }, seconds(50));
+  EXPECT_GE(world.server.received(kStdio), up + 20'000'000);
+  EXPECT_GE(world.client.received(kStdio), down + 20'000'000);
+  EXPECT_TRUE(world.run_until([&] { return world.server.ended(kStdio) && world.client.ended(kStdio); },
+                              seconds(200)));
+  EXPECT_TRUE(world.server.intact() && world.client.intact());
+  EXPECT_FALSE(world.client.session().channel(kFirstTcpChannel)->is_silent());
+}
+
 }  // namespace
 }  // namespace mcdtp::sim

@@ -443,6 +443,10 @@ void World::carry_record(Role from, ChannelId channel, const OutgoingPacket& pac
 
 void World::stall_pipes(Duration how_long) { stalled_until_ = now_ + how_long; }
 
+void World::stall_pipe(ChannelId id, Duration how_long) {
+  for (const Role from : {Role::kClient, Role::kServer}) pipes_[{from, id}].free_at = now_ + how_long;
+}
+
 void World::connect_tcp(ChannelId id) {
   client.session().add_stream_channel(now_, id);
   server.session().add_stream_channel(now_, id);

@@ -186,6 +186,8 @@ class World {
   }
   // Nothing that a stream channel is given leaves before this is over.
   void stall_pipes(Duration how_long);
+  // The same of one, while the others go on.
+  void stall_pipe(ChannelId id, Duration how_long);
   // A direct TCP connection is made, ends.
   void connect_tcp(ChannelId id);
   void end_tcp(ChannelId id);

@@ -19,6 +19,13 @@ void send(Channel& channel, Time now, PathId path, bool asks) {
   channel.sent.add(std::move(packet));
 }
 
+SentPacket probe_of(PathId path) {
+  SentPacket probe;
+  probe.size = PathMtu::kBase;
+  probe.path = path;
+  return probe;
+}
+
 TEST(Channel, ProbesEverMoreSlowlyUntilProved) {
   Channel channel(0, true);
   channel.paths.set_candidates({4, 5});
@@ -35,11 +42,10 @@ TEST(Channel, ProbesEverMoreSlowlyUntilProved) {
   EXPECT_EQ(waits.front(), Channel::kFirstProbeInterval);
   EXPECT_EQ(waits[1], 2 * Channel::kFirstProbeInterval);
   EXPECT_EQ(waits.back(), Channel::kMaxProbeInterval);
-  SentPacket probe;
-  probe.path = 5;
-  EXPECT_TRUE(channel.on_covered(probe));
+  const SentPacket probe = probe_of(5);
+  EXPECT_TRUE(channel.on_covered(at(0s), probe));
   EXPECT_TRUE(channel.proved());
-  EXPECT_FALSE(channel.on_covered(probe));
+  EXPECT_FALSE(channel.on_covered(at(0s), probe));
 }
 
 // Reports that nothing ever answers stand behind probes that nothing ever answers: neither may stay for ever.
@@ -62,9 +68,8 @@ TEST(Channel, WhatNothingAnswersIsForgotten) {
 TEST(Channel, KeepaliveWhenIdle) {
   Channel channel(0, true);
   channel.paths.set_candidates({4});
-  SentPacket probe;
-  probe.path = 4;
-  channel.on_covered(probe);
+  const SentPacket probe = probe_of(4);
+  channel.on_covered(at(0s), probe);
   channel.on_sent(at(1s), true);
   // A report asks for none, and shows nothing.
   channel.on_sent(at(2s), false);
@@ -81,9 +86,8 @@ TEST(Channel, KeepaliveWhenIdle) {
 TEST(Channel, ProbeTimeoutsThenDoubt) {
   Channel channel(0, true);
   channel.paths.set_candidates({4});
-  SentPacket probe;
-  probe.path = 4;
-  channel.on_covered(probe);
+  const SentPacket probe = probe_of(4);
+  channel.on_covered(at(0s), probe);
   send(channel, at(0s), 4, true);
   for (int i = 1; i <= Channel::kDoubtAfterProbes; ++i) {
     EXPECT_EQ(channel.steady(), i == 1);
@@ -95,8 +99,26 @@ TEST(Channel, ProbeTimeoutsThenDoubt) {
   channel.doubt(at(10s));
   EXPECT_FALSE(channel.proved());
   EXPECT_EQ(channel.next_timeout(), at(10s));
-  // A report of any packet sent there brings it back.
-  EXPECT_TRUE(channel.on_covered(probe));
+  // A report of any packet of full size sent there brings it back.
+  SentPacket small = probe_of(4);
+  small.size = PathMtu::kBase - 1;
+  EXPECT_FALSE(channel.on_covered(at(0s), small));
+  EXPECT_TRUE(channel.on_covered(at(0s), probe));
+}
+
+// A stopped relay's kernel takes what comes, and answers.
+TEST(Channel, ALinkThatReportsNothingForLongIsSilent) {
+  Channel link(kFirstTcpChannel, false);
+  link.on_covered(at(0s), SentPacket{});
+  EXPECT_EQ(link.next_timeout(), kNever) << "nothing is outstanding";
+  send(link, at(1s), 0, true);
+  EXPECT_EQ(link.next_timeout(), at(1s + Channel::kLinkPatience));
+  EXPECT_EQ(link.on_timeout(at(20s)), Channel::Due::kNothing);
+  EXPECT_EQ(link.on_timeout(at(21s)), Channel::Due::kSilence);
+  EXPECT_TRUE(link.is_silent());
+  EXPECT_EQ(link.next_timeout(), kNever);
+  EXPECT_FALSE(link.on_covered(at(90s), SentPacket{}));
+  EXPECT_FALSE(link.is_silent());
 }
 
 TEST(Channel, StreamChannelsHaveNoTimersAndProveThemselvesOnce) {
@@ -104,8 +126,8 @@ TEST(Channel, StreamChannelsHaveNoTimersAndProveThemselvesOnce) {
   send(channel, at(0s), 0, true);
   EXPECT_EQ(channel.next_timeout(), kNever);
   EXPECT_FALSE(channel.proved());
-  EXPECT_TRUE(channel.on_covered(SentPacket{}));
-  EXPECT_FALSE(channel.on_covered(SentPacket{}));
+  EXPECT_TRUE(channel.on_covered(at(0s), SentPacket{}));
+  EXPECT_FALSE(channel.on_covered(at(0s), SentPacket{}));
   EXPECT_EQ(channel.stream_window(), Channel::kMinStreamWindow);
 }
 

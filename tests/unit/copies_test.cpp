@@ -21,7 +21,7 @@ class CopiesTest : public testing::Test {
     SentPacket probe;
     probe.state = SentPacket::State::kSilent;
     channel.sent.add(std::move(probe));
-    channel.paths.on_covered(0);
+    channel.paths.on_covered(0, true);
     channel.capacity.on_report({at(0ms), 1200, 1200, rtt, 5ms});
   }
   void send(ChannelId id, Duration when, std::uint32_t size = 1200) {

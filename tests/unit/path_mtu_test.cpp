@@ -305,6 +305,37 @@ TEST(PathMtu, OldLargePacketsSayNothingOfTheNewSize) {
   EXPECT_EQ(path.mtu.size(), 1472u);
 }
 
+TEST(PathMtu, APathThatCarriesLessThanTheBaseIsAnError) {
+  Path path(1472);
+  path.start(1472);
+  path.carries_ = 1100;
+  path.data(PathMtu::kBlackHoleLosses, false);
+  path.small_packet();
+  path.data(1, false);
+  ASSERT_EQ(path.mtu.size(), PathMtu::kBase);
+  path.data(PathMtu::kErrorLosses - 1, false);
+  path.small_packet();
+  EXPECT_EQ(path.mtu.state(), State::kSearching);
+  path.data(1, false);
+  EXPECT_EQ(path.mtu.state(), State::kError);
+  path.mtu.restart();
+  EXPECT_EQ(path.mtu.state(), State::kBase);
+}
+
+// Losses alone, or with packets of the base between them, are but losses.
+TEST(PathMtu, WhatStillCarriesTheBaseIsNoError) {
+  Path path(PathMtu::kBase);
+  path.data(1000, false);
+  EXPECT_EQ(path.mtu.state(), State::kBase);
+  path.data(1, true);
+  for (int i = 0; i < 1000; ++i) {
+    path.data(PathMtu::kErrorLosses - 1, false);
+    path.small_packet();
+    path.data(1, true);
+  }
+  EXPECT_EQ(path.mtu.state(), State::kBase);
+}
+
 TEST(PathMtu, ALowerLimitHoldsAtOnce) {
   Path path(8972);
   path.start(8972);

@@ -15,10 +15,10 @@ TEST(Paths, FirstCandidateThatAnswersWins) {
   paths.set_candidates({1, 2, 3});
   EXPECT_EQ(paths.unproved(), (Ids{1, 2, 3}));
   EXPECT_FALSE(paths.active());
-  EXPECT_TRUE(paths.on_covered(2));
+  EXPECT_EQ(paths.on_covered(2, true), Paths::Proof::kActive);
   EXPECT_EQ(paths.active(), 2u);
   EXPECT_TRUE(paths.unproved().empty());
-  EXPECT_FALSE(paths.on_covered(1));
+  EXPECT_EQ(paths.on_covered(1, true), Paths::Proof::kNone);
   EXPECT_EQ(paths.active(), 2u);
 }
 
@@ -28,8 +28,8 @@ TEST(Paths, OnlyTheNewestPacketMakesANewAddressCount) {
   EXPECT_FALSE(paths.reply());
   EXPECT_TRUE(paths.on_packet(9, 1200, true));
   EXPECT_EQ(paths.reply(), 9u);
-  EXPECT_FALSE(paths.on_covered(8));
-  EXPECT_TRUE(paths.on_covered(9));
+  EXPECT_EQ(paths.on_covered(8, true), Paths::Proof::kNone);
+  EXPECT_EQ(paths.on_covered(9, true), Paths::Proof::kActive);
 }
 
 TEST(Paths, AnUnprovedAddressGetsThreeTimesWhatCameFromIt) {
@@ -54,7 +54,7 @@ TEST(Paths, DataMayGoEarlyToOurOwnChoiceOrAValidatedAddress) {
   EXPECT_EQ(client.early(), 1u);
   client.on_packet(2, 1200, true);
   EXPECT_EQ(client.early(), 2u) << "heard from";
-  client.on_covered(2);
+  client.on_covered(2, true);
   EXPECT_FALSE(client.early()) << "there is a proof";
 
   Paths server;
@@ -71,17 +71,17 @@ TEST(Paths, DataMayGoEarlyToOurOwnChoiceOrAValidatedAddress) {
 TEST(Paths, TheOldAddressStaysUntilTheNewEchoes) {
   Paths paths;
   paths.on_packet(1, 1200, true);
-  paths.on_covered(1);
+  paths.on_covered(1, true);
   EXPECT_TRUE(paths.on_packet(2, 50, true));
   EXPECT_EQ(paths.active(), 1u);
   EXPECT_EQ(paths.unproved(), Ids{2});
   EXPECT_EQ(paths.allowance(2), 150u);
   EXPECT_FALSE(paths.on_packet(2, 50, true));
-  EXPECT_TRUE(paths.on_covered(2));
+  EXPECT_EQ(paths.on_covered(2, true), Paths::Proof::kActive);
   EXPECT_EQ(paths.active(), 2u);
   // And back.
   EXPECT_TRUE(paths.on_packet(1, 50, true));
-  EXPECT_TRUE(paths.on_covered(1));
+  EXPECT_EQ(paths.on_covered(1, true), Paths::Proof::kActive);
   EXPECT_EQ(paths.active(), 1u);
 }
 
@@ -89,12 +89,12 @@ TEST(Paths, TheOldAddressStaysUntilTheNewEchoes) {
 TEST(Paths, APeerThatMovesTwiceIsFollowedTwice) {
   Paths paths;
   paths.on_packet(1, 1200, true);
-  paths.on_covered(1);
+  paths.on_covered(1, true);
   paths.on_packet(2, 50, true);
   paths.on_packet(3, 50, true);
-  EXPECT_TRUE(paths.on_covered(2));
+  EXPECT_EQ(paths.on_covered(2, true), Paths::Proof::kActive);
   EXPECT_EQ(paths.unproved(), Ids{3});
-  EXPECT_TRUE(paths.on_covered(3));
+  EXPECT_EQ(paths.on_covered(3, true), Paths::Proof::kActive);
   EXPECT_EQ(paths.active(), 3u);
   EXPECT_TRUE(paths.unproved().empty());
 }
@@ -103,22 +103,34 @@ TEST(Paths, APeerThatMovesTwiceIsFollowedTwice) {
 TEST(Paths, APeerThatComesBackIsFollowedNoMore) {
   Paths paths;
   paths.on_packet(1, 1200, true);
-  paths.on_covered(1);
+  paths.on_covered(1, true);
   EXPECT_TRUE(paths.on_packet(2, 50, true));
   EXPECT_FALSE(paths.on_packet(1, 50, true));
   EXPECT_TRUE(paths.unproved().empty());
-  EXPECT_FALSE(paths.on_covered(2));
+  EXPECT_EQ(paths.on_covered(2, true), Paths::Proof::kNone);
   EXPECT_EQ(paths.active(), 1u);
+}
+
+// What little it may be sent at first says that it can be reached, and not that it carries data.
+TEST(Paths, ASmallPacketProvesNoPath) {
+  Paths paths;
+  paths.on_packet(1, 50, true);
+  EXPECT_EQ(paths.on_covered(1, false), Paths::Proof::kReachable);
+  EXPECT_FALSE(paths.active());
+  EXPECT_EQ(paths.unproved(), Ids{1});
+  EXPECT_EQ(paths.allowance(1), kUnlimited);
+  EXPECT_EQ(paths.on_covered(1, false), Paths::Proof::kNone);
+  EXPECT_EQ(paths.on_covered(1, true), Paths::Proof::kActive);
 }
 
 TEST(Paths, OnlyOwnCandidatesAreOthersToo) {
   Paths paths;
   paths.set_candidates({1});
   EXPECT_FALSE(paths.chosen());
-  paths.on_covered(1);
+  paths.on_covered(1, true);
   EXPECT_EQ(paths.chosen(), 1u);
   paths.on_packet(7, 1200, true);
-  paths.on_covered(7);
+  paths.on_covered(7, true);
   EXPECT_EQ(paths.active(), 7u);
   EXPECT_FALSE(paths.chosen());
 }
@@ -127,13 +139,13 @@ TEST(Paths, OnlyOwnCandidatesAreOthersToo) {
 TEST(Paths, ADoubtedAddressThatOnceEchoedMayBeProbed) {
   Paths paths;
   paths.on_packet(1, 1200, true);
-  paths.on_covered(1);
+  paths.on_covered(1, true);
   paths.on_sent(1, 1'000'000);
   paths.doubt();
   EXPECT_FALSE(paths.active());
   EXPECT_EQ(paths.unproved(), Ids{1});
   EXPECT_EQ(paths.allowance(1), kUnlimited);
-  EXPECT_TRUE(paths.on_covered(1));
+  EXPECT_EQ(paths.on_covered(1, true), Paths::Proof::kActive);
 }
 
 TEST(Paths, AddressesAreBounded) {

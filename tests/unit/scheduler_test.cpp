@@ -19,7 +19,7 @@ class SchedulerTest : public testing::Test {
     Channel& channel = channels_.try_emplace(id, id, true).first->second;
     channel.flow = std::make_shared<Flow>(Time{}, make_congestion("auto", std::nullopt));
     channel.paths.set_candidates({0});
-    channel.paths.on_covered(0);
+    channel.paths.on_covered(0, true);
     channel.capacity.on_report({Time{}, 1200, 1200, rtt, 5ms});
     scheduler_.compare(channels_);
     return channel;
