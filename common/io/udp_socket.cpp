@@ -2,6 +2,7 @@
 
 #include <netinet/in.h>
 #include <netinet/udp.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -10,6 +11,7 @@
 #include <system_error>
 
 #include "common/core/check.h"
+#include "common/io/descriptor_limit.h"
 #include "common/io/system.h"
 
 namespace mcdtp {
@@ -28,6 +30,10 @@ std::runtime_error failure(const std::string& attempt, int error) {
 int open_socket(int family) {
   const int fd = ::socket(family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) throw failure("opening a UDP socket", errno);
+  if (!leaves_descriptors(fd)) {
+    ::close(fd);
+    throw failure("opening a UDP socket", EMFILE);
+  }
   return fd;
 }
 

@@ -73,5 +73,15 @@ grep -q login "$dir/out" || fail "no login shell"
 step "stdin arrives, and its end"
 printf 'c\na\nb\n' | status 0 shim far sort
 out_is $'a\nb\nc'
+
+step "few descriptors: fewer channels, and no other end"
+printf '#!/bin/sh\nulimit -n 40\nexec %s "$@"\n' "$MCDTP_BIN/mcdtp-server" >"$dir/few"
+chmod +x "$dir/few"
+held_until "channel 0: proved"
+(ulimit -n 40; status 3 shim -v -c 64 far "cat; $held; exit 3" <"$dir/script") || exit 1
+same_file "the client's" "$dir/script" "$dir/out"
+held_until "channel 0: proved"
+status 3 shim -v -c 64 --server "$dir/few" far "cat; $held; exit 3" <"$dir/script"
+same_file "the server's" "$dir/script" "$dir/out"
 nothing_left
 passed

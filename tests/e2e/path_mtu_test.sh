@@ -44,6 +44,23 @@ narrowing=$!
 copy
 wait "$narrowing"
 
+# Small packets still come by UDP, and no others do.
+step "the path comes to carry less than any datagram of data has"
+wan_near ip link set wan0 mtu 1500
+wan_far ip link set wan0 mtu 1500
+half_is_back() { [ "$(stat -c %s "$dir/out")" -ge 8000000 ]; }
+two_halves() {
+  cat "$dir/source"
+  until_true half_is_back
+  wan_near ip link set wan0 mtu 1200
+  wan_far ip link set wan0 mtu 1200
+  cat "$dir/source"
+}
+cat "$dir/source" "$dir/source" >"$dir/twice"
+status 0 shim -v -c 2 far cat < <(two_halves)
+same_file "$e2e_step" "$dir/twice" "$dir/out"
+err_has "nothing comes back, not used until it answers"
+
 nothing_left
 sshd_stop "$dir/sshd"
 wan_down

@@ -534,6 +534,27 @@ TEST(Streams, OneTooManyIsRefusedAndGivesItsCreditBack) {
   EXPECT_GT(side.waiting<SessionCreditFrame>()[0].limit, 999u * 16'000);
 }
 
+// Who opened it counts it no more: it has said its last, and knows by COMPLETE that we have it, and it has our last.
+TEST(Streams, OneThatThePeerMayHaveForgottenTakesNoRoom) {
+  Side side(Role::kServer);
+  const std::uint64_t most = MemoryShares(kMinMemory).max_streams();
+  side.streams.set_memory(kMinMemory);
+  StreamId last = kFirstClientStream + 2 * (most - 3);
+  ASSERT_FALSE(side.streams.on_open({last, "x"}));
+  ASSERT_EQ(side.streams.count(), most);
+  // None of these is read here.
+  for (StreamId id = kFirstClientStream; id < kFirstClientStream + 2 * 10; id += 2) {
+    ASSERT_FALSE(side.data(id, 0, 100));
+    ASSERT_FALSE(side.streams.on_fin({id, 100}));
+    side.streams.finish(id);
+    ASSERT_FALSE(side.streams.on_open({last += 2, "x"}));
+    EXPECT_EQ(side.count_news(Kind::kOpened, last), 1u);
+  }
+  EXPECT_TRUE(side.waiting<ResetFrame>().empty());
+  ASSERT_FALSE(side.streams.on_open({last += 2, "x"}));
+  EXPECT_EQ(side.waiting<ResetFrame>().at(0), (ResetFrame{last, 0, ResetReason::kTooMany}));
+}
+
 TEST(Streams, StreamsTakeTurns) {
   Side side(Role::kClient);
   const StreamId one = side.streams.open("x"), two = side.streams.open("x");
