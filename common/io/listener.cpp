@@ -13,7 +13,8 @@
 namespace mcdtp {
 namespace {
 
-constexpr int kBacklog = 128;
+// Whoever finds no room for one more stream waits here; whoever finds none here is reset after a while.
+constexpr int kBacklog = SOMAXCONN;
 constexpr auto kPause = milliseconds(50);
 
 void set_on(int fd, int level, int name) {
