@@ -86,12 +86,16 @@ TEST(AutoFillsTheLink, ShallowQueueWithMuchLoss) {
 // The queue comes and goes between two reports, and rounds are over before all that was lost of them is known.
 TEST(AutoFillsTheLink, ShortBufferOfAShortPath) {
   struct Case {
-    double loss, burst, share, excess;
+    double loss, burst;
+    Duration time;
+    double share, excess;
   };
-  for (const Case& asked : {Case{0, 1, 0.95, 0.03}, {0.01, 1, 0.95, 0.03}, {0.1, 4, 0.7, 0.06}}) {
+  const std::array<Case, 3> cases{
+      {{0, 1, seconds(4), 0.95, 0.03}, {0.01, 1, seconds(4), 0.95, 0.03}, {0.1, 4, seconds(7), 0.6, 0.06}}};
+  for (const Case& asked : cases) {
     Path path{500, 5, asked.loss, 0.25};
     path.loss_burst = asked.burst;
-    const Measured measured = measure(path, seconds(4));
+    const Measured measured = measure(path, asked.time);
     EXPECT_GE(measured.later, asked.share) << asked.loss;
     EXPECT_LE(measured.excess, asked.excess) << asked.loss;
   }
