@@ -236,11 +236,11 @@ void CongestionAuto::end_round(const ReportSample& sample) {
   round_ = {};
 }
 
-// More is lost than the path loses by itself, and than chance takes, while the queue is nearly as long as ever. Only on a
+// More is lost than the path loses by itself, and than chance takes, while the queue is about as long as ever. Only on a
 // short path: on a longer one an RTT that wanders looks like that where the path loses as well, and there the target is
 // short beside most buffers anyway.
 bool CongestionAuto::overfilled_buffer() const {
-  if (!is_short_path() || !queue_.is_nearly_longest() || loss_.own_is_vague()) return false;
+  if (!is_short_path() || !queue_.may_fill_buffer() || loss_.own_is_vague()) return false;
   return loss_.is_beyond_own((round_.lost - kFewLost) / (round_.covered + round_.lost));
 }
 

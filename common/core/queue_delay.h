@@ -50,7 +50,7 @@ class QueueDelay {
   // The longest RTT of this round was a queue, however short it was there.
   void keep_longest() { longest_rtt_.note(round_max_); }
 
-  // The buffer was too short for the longest queue of this round. REQUIRES: is_nearly_longest().
+  // The buffer was too short for the longest queue of this round. REQUIRES: may_fill_buffer().
   void note_overflow() { overflow_.note(to_seconds(round_max_ - min_rtt())); }
 
   // What was seen was no queue.
@@ -75,7 +75,8 @@ class QueueDelay {
   double largest_before() const { return knows_rtt() ? std::max(0.0, to_seconds(before_ - min_rtt())) : 0; }
   // What of round() must be a queue to one who aims at `target`, all in seconds.
   double standing(double target) const {
-    const double own = std::max(kOwnUnrest * target, kUnrestOfBuffer * buffer());
+    const bool is_short_buffer = buffer() < 2 * train_delay();
+    const double own = std::max(kOwnUnrest * target, is_short_buffer ? kUnrestOfBuffer * buffer() : 0);
     return std::max(0.0, round() - std::max(0.0, unrest() - own));
   }
   // More than half of `target` waits, in seconds: a queue stands.
@@ -86,11 +87,13 @@ class QueueDelay {
   bool is_short() const { return round() - unrest() <= std::max(kHostDelay, kShort * longest()); }
   bool is_empty() const { return !found_shorter_ && round() < std::max(kEmpty * longest(), kHostDelay); }
   // As long as it ever was of late, and that is more than hosts or a train of ours make.
-  bool is_full() const {
-    return round() > std::max(kFull * longest(), kHostDelay + kTrainShare * rtt_seconds());
+  bool is_full() const { return round() > std::max(kFull * longest(), train_delay()); }
+  // The same, and also where no queue of late was so long, for a buffer may be as short as a train of ours: nearly as long as
+  // any of them, and more than hosts make.
+  bool may_fill_buffer() const {
+    const bool none_is_long = longest() < train_delay();
+    return is_full() || (none_is_long && round() > std::max(kNearly * longest(), kHostDelay));
   }
-  // Nearly as long as it ever was of late, and more than hosts make: a buffer may be as short as a train of ours.
-  bool is_nearly_longest() const { return round() > std::max(kNearly * longest(), kHostDelay); }
   // Longer than any noted of late, see keep_longest().
   bool is_longest() const { return round() > longest(); }
   // Who sends what the path can take sees a queue now and then, were it of `target`. Who never does sends too little, or
@@ -112,9 +115,9 @@ class QueueDelay {
   static constexpr int kGrowthShare = 16;
   static constexpr Duration kMinGrowth = milliseconds(2);
   static constexpr double kOwnUnrest = 0.75;  // of the target: by so much a queue may move within a round,
-  static constexpr double kUnrestOfBuffer =
-      0.5;                                  // and of a buffer that overflows, for such a queue comes and goes
-  static constexpr double kVariations = 4;  // of the RTT, from its smallest to its largest
+  // And of a short buffer that overflows: such a queue comes and goes.
+  static constexpr double kUnrestOfBuffer = 0.5;
+  static constexpr double kVariations = 4;     // of the RTT, from its smallest to its largest
   static constexpr double kHostDelay = 0.001;  // s: what hosts add without any queue, at times
   static constexpr double kCrowded = 1.6;      // times the target
   static constexpr double kFull = 0.8;         // of the longest of late
@@ -124,6 +127,8 @@ class QueueDelay {
   static constexpr double kTrainShare = 0.1;   // of the RTT
   static constexpr double kSeenShare = 0.02;   // likewise
 
+  // s: what hosts or a train of ours make.
+  double train_delay() const { return kHostDelay + kTrainShare * rtt_seconds(); }
   // s: less is taken for what hosts and the path do.
   double least_seen() const { return kHostDelay + kSeenShare * rtt_seconds(); }
   bool grows(Duration rtt) const {
