@@ -14,7 +14,6 @@ bool Channel::on_covered(Time now, const SentPacket& packet) {
     if (paths.unproved().empty()) next_probe_ = kNever;
     return proved() && !before;
   }
-  silent_ = false;
   return !std::exchange(stream_proved_, true);
 }
 

@@ -51,8 +51,9 @@ class Channel {
   bool steady() const { return proved() && loss.probes_unanswered() == 0; }
   // A report has covered a packet of ours (of full size and on the active path, for datagrams): it may carry data.
   bool proved() const { return datagram_ ? paths.active().has_value() : stream_proved_; }
-  // A TCP connection that stands and carries nothing, until a report covers something of it.
+  // A TCP connection that stands and carries nothing, until a report names what none has named.
   bool is_silent() const { return silent_; }
+  void answers() { silent_ = false; }
   // True: it was not proved before.
   bool on_covered(Time now, const SentPacket& packet);
   // A report covered what was outstanding; it came as a datagram, or by the control link.

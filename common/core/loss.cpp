@@ -65,6 +65,7 @@ bool LossDetector::on_report(Time now, const ReportFrame& report, SentPackets& s
   const SentPacket* newest = overtaken ? nullptr : sent.find(largest);
   if (newest != nullptr && newest->state == SentPacket::State::kOutstanding)
     news.rtt = rtt_.sample(now - newest->sent_at, report.delay);
+  news.newer = !largest_covered_ || largest > *largest_covered_;
   largest_covered_ = std::max(largest, largest_covered_.value_or(0));
   for (const Range& range : report.ranges) {
     if (range.end <= sent.first()) break;

@@ -37,6 +37,7 @@ class RttEstimator {
 
 // What one report changed.
 struct ReportNews {
+  bool newer = false;                      // it names a number larger than any before
   std::vector<PacketNumber> covered;       // outstanding until now
   std::vector<PacketNumber> covered_late;  // declared lost before: the loss was spurious
   std::optional<Duration>

@@ -109,7 +109,7 @@ bool PathMtu::on_probe_covered(Time now, PacketNumber number, std::size_t size) 
 }
 
 void PathMtu::on_probe_lost(Time now, PacketNumber number) {
-  if (outstanding_ != number) return;
+  if (outstanding_ != number || state_ == State::kError) return;
   outstanding_.reset();
   if (++probes_lost_ < kMaxProbes) return;
   high_ = probed_;

@@ -105,6 +105,8 @@ void Session::on_report(Time now, const Channel& from, const ReportFrame& report
     ++statistics_.bad_reports;
     return;
   }
+  // What it carried may be forgotten by then.
+  if (news.newer) channel->answers();
   const bool was_proved = channel->proved();
   ReportSample sample;
   sample.rtt = news.rtt;

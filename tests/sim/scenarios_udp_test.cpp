@@ -212,5 +212,25 @@ TEST(UdpScenario, ALinkThatStandsAndCarriesNothingIsPassedOver) {
   EXPECT_FALSE(world.client.session().channel(kFirstTcpChannel)->is_silent());
 }
 
+// What it carried is forgotten by then, for reports went out on it meanwhile.
+TEST(UdpScenario, ALinkThatWasPassedOverWhileIdleComesBack) {
+  World world(WorldSettings{});
+  world.connect_tcp(kFirstTcpChannel);
+  world.cut_all(true);
+  const auto write_both = [&] {
+    world.client.write(kStdio, 1000);
+    world.server.write(kStdio, 1000);
+  };
+  write_both();
+  world.run_until([] { return false; }, seconds(4));
+  world.stall_pipe(kFirstTcpChannel, seconds(60));
+  world.at(seconds(5), write_both);
+  world.run_until([] { return false; }, seconds(40));
+  EXPECT_TRUE(world.client.session().channel(kFirstTcpChannel)->is_silent());
+  world.run_until([] { return false; }, seconds(100));
+  EXPECT_FALSE(world.client.session().channel(kFirstTcpChannel)->is_silent());
+  EXPECT_FALSE(world.server.session().channel(kFirstTcpChannel)->is_silent());
+}
+
 }  // namespace
 }  // namespace mcdtp::sim
