@@ -53,7 +53,7 @@ class Channel {
   bool proved() const { return datagram_ ? paths.active().has_value() : stream_proved_; }
   // A TCP connection that stands and carries nothing, until a report names what none has named.
   bool is_silent() const { return silent_; }
-  void answers() { silent_ = false; }
+  void on_answer() { silent_ = false; }
   // True: it was not proved before.
   bool on_covered(Time now, const SentPacket& packet);
   // A report covered what was outstanding; it came as a datagram, or by the control link.

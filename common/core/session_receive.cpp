@@ -106,7 +106,7 @@ void Session::on_report(Time now, const Channel& from, const ReportFrame& report
     return;
   }
   // What it carried may be forgotten by then.
-  if (news.newer) channel->answers();
+  if (news.newer) channel->on_answer();
   const bool was_proved = channel->proved();
   ReportSample sample;
   sample.rtt = news.rtt;

@@ -169,7 +169,7 @@ class Streams {
   // The stream a frame of the peer is about, made at its first frame; nullptr: it is over, refused, or not the peer's
   // to make.
   Stream* find_or_create(StreamId id);
-  bool takes_one_more() const;
+  std::size_t perhaps_over() const;
   std::optional<std::string> on_break(const ResetFrame& frame);
   std::optional<std::string> account_refused(const ResetFrame& frame);
   std::uint64_t session_room() const { return session_limit_ - session_sent_; }

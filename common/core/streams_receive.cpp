@@ -11,27 +11,26 @@ constexpr std::uint64_t kMostAtOnce = 4096;
 
 }  // namespace
 
-// Those that the peer may have forgotten already, for it has all of them and knows that we have, take no room from others; but
-// there are no more of them than of these.
-bool Streams::takes_one_more() const {
-  const std::size_t most = shares_.max_streams();
-  if (streams_.size() < most || streams_.size() >= 2 * most) return streams_.size() < most;
-  const auto may_be_over = [](const auto& entry) {
+// Streams that the peer may have forgotten already: it has said its last and knows by COMPLETE that we have it, and we have said
+// ours.
+std::size_t Streams::perhaps_over() const {
+  const auto is_perhaps_over = [](const auto& entry) {
     const Stream& stream = entry.second;
     return stream.complete_queued && (stream.fin_queued || stream.send_done);
   };
-  const auto over = std::count_if(streams_.begin(), streams_.end(), may_be_over);
-  return streams_.size() - static_cast<std::size_t>(over) < most;
+  return static_cast<std::size_t>(std::count_if(streams_.begin(), streams_.end(), is_perhaps_over));
 }
 
-// Where there is no room for one more it is refused, not the session. What is refused is remembered until the peer has said how
-// much it sent in vain, for credit.
+// Where there is no room for one more it is refused, not the session. Those that may be over take no room from others, but there
+// are no more of them than of these. What is refused is remembered until the peer has said how much it sent in vain, for credit.
 Stream* Streams::find_or_create(StreamId id) {
   if (id < next_peer_ || id % 2 != next_peer_ % 2) return find(id);
   const std::uint64_t many = (id - next_peer_) / 2 + 1;
   if (many > kMostAtOnce || refused_.size() + many > 2 * kMostAtOnce) return nullptr;
+  std::size_t most = shares_.max_streams();
+  if (streams_.size() + many > most) most += std::min(most, perhaps_over());
   for (; next_peer_ <= id; next_peer_ += 2) {
-    if (takes_one_more()) {
+    if (streams_.size() < most) {
       create(next_peer_, kInitialStreamWindow);
       continue;
     }

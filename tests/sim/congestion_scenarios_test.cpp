@@ -82,7 +82,6 @@ TEST(AutoFillsTheLink, ShallowQueueWithMuchLoss) {
   EXPECT_GE(transfer({100, 50, 0.1, 0.25}, 40 * kMegabyte).share, 0.75);
 }
 
-// Many rounds pass between two that are sent quietly, and only these tell what the path loses.
 // The queue comes and goes between two reports, and rounds are over before all that was lost of them is known.
 TEST(AutoFillsTheLink, ShortBufferOfAShortPath) {
   struct Case {
@@ -101,6 +100,7 @@ TEST(AutoFillsTheLink, ShortBufferOfAShortPath) {
   }
 }
 
+// Many rounds pass between two that are sent quietly, and only these tell what the path loses.
 TEST(AutoFillsTheLink, MuchLossOnAShortPath) { EXPECT_GE(measure({60, 12.5, 0.1}, seconds(20)).later, 0.95); }
 
 // A round takes 0.6 s: the fewer it takes to come to the rate, the better.

@@ -117,7 +117,7 @@ TEST(Channel, ALinkThatReportsNothingForLongIsSilent) {
   EXPECT_EQ(link.on_timeout(at(21s)), Channel::Due::kSilence);
   EXPECT_TRUE(link.is_silent());
   EXPECT_EQ(link.next_timeout(), kNever);
-  link.answers();
+  link.on_answer();
   EXPECT_FALSE(link.is_silent());
 }
 
