@@ -126,22 +126,36 @@ void PathMtu::advance(Time now) {
 }
 
 void PathMtu::on_covered(PacketNumber number, std::size_t size) {
-  std::optional<PacketNumber>& newest = is_large(size) ? arrivals_.newest_large : arrivals_.newest_small;
-  newest = std::max(number, newest.value_or(0));
-  if (is_large(size) && number > arrivals_.first_large_lost) arrivals_.large_lost = 0;
+  Arrivals& row = arrivals_;
+  const bool is_in_row = row.large_lost > 0 && number > row.first_large_lost;
+  if (is_large(size)) {
+    row.newest_large = std::max(number, row.newest_large.value_or(0));
+    if (is_in_row) row.large_lost = 0;
+  } else {
+    row.newest_small = std::max(number, row.newest_small.value_or(0));
+    if (is_in_row) row.small_since = std::min(number, row.small_since.value_or(number));
+  }
+}
+
+void PathMtu::Arrivals::on_large_lost(PacketNumber number) {
+  if (large_lost++ == 0) {
+    first_large_lost = number;
+    small_since = newest_small && *newest_small > number ? newest_small : std::nullopt;
+    sure_lost = 0;
+  }
+  if (small_since && number > *small_since) ++sure_lost;
 }
 
 void PathMtu::on_lost(Time now, PacketNumber number, std::size_t size) {
   // A larger one is from before the size was lowered.
   if (!is_large(size) || size > size_) return;
-  Arrivals& row = arrivals_;
   // Reports tell of arrivals before they tell of losses.
-  if (row.newest_large && number < *row.newest_large) return;
-  if (row.large_lost++ == 0) row.first_large_lost = number;
-  const int enough = size_ > kBase ? kBlackHoleLosses : kErrorLosses;
-  if (row.large_lost < enough || !row.newest_small || *row.newest_small < row.first_large_lost) return;
-  row.large_lost = 0;
-  if (size_ == kBase) {
+  if (arrivals_.newest_large && number < *arrivals_.newest_large) return;
+  arrivals_.on_large_lost(number);
+  const bool is_base = size_ == kBase;
+  if (!(is_base ? arrivals_.is_error() : arrivals_.is_black_hole())) return;
+  arrivals_.large_lost = 0;
+  if (is_base) {
     state_ = State::kError;
     return;
   }

@@ -20,7 +20,8 @@ namespace mcdtp {
 // A probe carries nothing that is missed. Its loss says nothing but that this size may be too large; a size that
 // lost kMaxProbes probes is. Where kBlackHoleLosses packets of data larger than kBase are lost in a row, and of what was
 // sent after them a small one arrives but no large one, they are in a black hole: back to kBase at once, and search anew
-// from the size that was. Where that happens to kErrorLosses of kBase bytes it is kError.
+// from the size that was. Where that happens to kErrorLosses of kBase bytes, of which kSureLosses were sent after a small one
+// that arrives, it is kError: of an outage, too, a small one may be the first to come.
 class PathMtu {
  public:
   static constexpr std::size_t kBase = kMinDatagram;
@@ -29,6 +30,7 @@ class PathMtu {
   static constexpr int kMaxProbes = 3;
   static constexpr int kBlackHoleLosses = 6;
   static constexpr int kErrorLosses = 12;
+  static constexpr int kSureLosses = 3;
   static constexpr std::size_t kDataPerProbe = 16;
   static constexpr Duration kRaise = seconds(600);
 
@@ -94,8 +96,14 @@ class PathMtu {
 
   // Packets that are no probes, while size() is kBase, or while it is more: those are large that kBase bytes, or more, make.
   struct Arrivals {
+    void on_large_lost(PacketNumber number);
+    bool is_black_hole() const { return large_lost >= kBlackHoleLosses && small_since; }
+    bool is_error() const { return large_lost >= kErrorLosses && sure_lost >= kSureLosses; }
+
     int large_lost = 0;                        // in a row, no large one covered that was sent after them
     PacketNumber first_large_lost = 0;         // of this row
+    std::optional<PacketNumber> small_since;   // covered, and sent since
+    int sure_lost = 0;                         // of this row: sent after small_since
     std::optional<PacketNumber> newest_large;  // that was covered
     std::optional<PacketNumber> newest_small;  // likewise
   };

@@ -148,6 +148,24 @@ TEST(PathMtuScenario, APathThatCarriesLessThanTheBaseIsLeft) {
   }
 }
 
+// All is lost for a while, and what comes first after it may be a small packet.
+TEST(PathMtuScenario, AnOutageIsNoError) {
+  const auto lose = [](double share) { return [share](LinkSettings& link) { link.loss = share; }; };
+  const auto cases = {std::pair(1131, 250), {1308, 300}, {1839, 250}, {2193, 150}};
+  for (const auto& [start, duration] : cases) {
+    World world(over(1228, 1228));
+    world.client.send(kStdio, 40'000'000);
+    world.server.send(kStdio, 40'000'000);
+    world.at(milliseconds(start), [&] { world.each_link(lose(1)); });
+    world.at(milliseconds(start + duration), [&] { world.each_link(lose(0)); });
+    const auto both_ended = [&] { return world.server.ended(kStdio) && world.client.ended(kStdio); };
+    EXPECT_TRUE(world.run_until(both_ended, seconds(20)));
+    EXPECT_TRUE(world.server.intact() && world.client.intact());
+    EXPECT_FALSE(world.client.has_event(SessionEventKind::kChannelDoubted)) << start;
+    EXPECT_FALSE(world.server.has_event(SessionEventKind::kChannelDoubted)) << start;
+  }
+}
+
 TEST(PathMtuScenario, RandomLossIsNoBlackHole) {
   for (const double burst : {1.0, 4.0}) {
     WorldSettings settings = over(1500, 1500);

@@ -313,13 +313,39 @@ TEST(PathMtu, APathThatCarriesLessThanTheBaseIsAnError) {
   path.small_packet();
   path.data(1, false);
   ASSERT_EQ(path.mtu.size(), PathMtu::kBase);
-  path.data(PathMtu::kErrorLosses - 1, false);
+  path.data(PathMtu::kErrorLosses - PathMtu::kSureLosses, false);
   path.small_packet();
+  path.data(PathMtu::kSureLosses - 1, false);
   EXPECT_EQ(path.mtu.state(), State::kSearching);
   path.data(1, false);
   EXPECT_EQ(path.mtu.state(), State::kError);
   path.mtu.restart();
   EXPECT_EQ(path.mtu.state(), State::kBase);
+}
+
+// However many are lost before the first small packet comes.
+TEST(PathMtu, AnOutageIsNoError) {
+  Path path(PathMtu::kBase);
+  path.data(1, true);
+  path.data(1000, false);
+  path.small_packet();
+  path.data(PathMtu::kSureLosses - 1, false);
+  EXPECT_EQ(path.mtu.state(), State::kBase);
+  path.data(1, true);
+  EXPECT_EQ(path.mtu.state(), State::kBase);
+}
+
+// The small one may be known before the first loss is.
+TEST(PathMtu, SmallPacketsThatCameBeforeTheLossesWereKnownCount) {
+  Path path(PathMtu::kBase);
+  path.data(1, true);
+  const PacketNumber first = path.number;
+  path.number += PathMtu::kErrorLosses - PathMtu::kSureLosses;
+  path.small_packet();
+  for (PacketNumber lost = first; lost < first + PathMtu::kErrorLosses - PathMtu::kSureLosses; ++lost)
+    path.mtu.on_lost(path.now, lost, PathMtu::kBase);
+  path.data(PathMtu::kSureLosses, false);
+  EXPECT_EQ(path.mtu.state(), State::kError);
 }
 
 // Losses alone, or with packets of the base between them, are but losses.
