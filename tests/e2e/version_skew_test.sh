@@ -12,6 +12,10 @@ step "the server itself, asked by a client of another version"
 printf 'in' | status 4 bounded "$MCDTP_BIN/mcdtp-server" --protocol 99 --never-heard of --channels x --env A=b -- 'echo "$A"; cat; exit 4'
 printf '\nMCDTP plain\nb\nin' | cmp - "$dir/out" || fail "not what was wanted"
 
+step "the manual names the server's own version"
+version=$("$MCDTP_BIN/mcdtp-server" --version | sed 's/.* protocol //')
+grep -q "speaks; $version unless given" "$(dirname "$0")/../../man/mcdtp-server.1" || fail "another than $version"
+
 step "a whole session with such a server"
 server "shift 2; exec '$MCDTP_BIN/mcdtp-server' --protocol 99 \"\$@\""
 status 6 shim -q far 'cat; echo err >&2; exit 6' <"$dir/bytes"
