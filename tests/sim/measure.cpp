@@ -51,27 +51,48 @@ double limit_of(const Path& path) {
   return World::limit(link_of(path)) * std::min(1.0, policed);
 }
 
+// What a transfer has had of its link by now. In bytes, but for the packets.
+struct Passed {
+  explicit Passed(World& world)
+      : received(static_cast<double>(world.server.received(kStdio))),
+        carried(static_cast<double>(world.up(0).carried)),
+        lost(static_cast<double>(world.up(0).lost)) {}
+
+  // Of what the link was sent, what it has lost by chance: not quite what it loses in the long run.
+  static double loss(const Passed& before, const Passed& now) {
+    return now.carried > before.carried ? (now.lost - before.lost) / (now.carried - before.carried) : 0;
+  }
+  double received, carried, lost;
+};
+
+// Of what is to be had of the path, beside its own luck.
+double share_of(const Path& path, const Passed& before, const Passed& now, Duration took) {
+  const double limit = limit_of(path) * (1 - Passed::loss(before, now)) / (1 - path.loss);
+  return (now.received - before.received) / to_seconds(took) / limit;
+}
+
 Measured measure(const Path& path, Duration duration, const std::string& congestion) {
   WorldSettings settings = world_of(path);
   settings.congestion = congestion;
   World world(settings);
-  const double limit = limit_of(path);
   const Duration start = matrix_start(path);
   QueueWatch queue;
   const auto never = [] { return false; };
   world.client.write(kStdio, std::uint64_t{1} << 44);
   queue.look(world, start);
+  const Passed at_first(world);
   world.run_until(never, start);
-  const auto before = static_cast<double>(world.server.received(kStdio));
+  const Passed after_start(world);
   world.run_until(never, duration);
-  const auto after = static_cast<double>(world.server.received(kStdio));
+  const Passed at_last(world);
   Measured result;
-  result.whole = after / to_seconds(duration) / limit;
-  result.later = (after - before) / to_seconds(duration - start) / limit;
+  result.whole = share_of(path, at_first, at_last, duration);
+  result.later = share_of(path, after_start, at_last, duration - start);
   result.queue = queue.sum / queue.looks / static_cast<double>(link_of(path).queue_bytes);
   world.client.finish_early(kStdio);
   const bool ended = world.run_until([&] { return world.server.ended(kStdio); }, duration + seconds(60));
-  const auto needed = static_cast<double>(world.server.received(kStdio)) / kPayload / (1 - path.loss);
+  const Passed all(world);
+  const double needed = all.received / kPayload / (1 - Passed::loss(at_first, all));
   const SessionStatistics& statistics = world.client.session().statistics();
   result.sent = statistics.packets_sent;
   result.lost = statistics.packets_lost;

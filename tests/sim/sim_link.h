@@ -57,7 +57,11 @@ class Link {
     if (waiting + bits / 8 > static_cast<double>(queue())) return drop();
     free_at_ = std::max(free_at_, now) + from_seconds(bits / settings.rate_bps);
     // A packet lost on the wire has taken the link's time: rate x (1 - loss) is all that comes through.
-    if (lose()) return drop();
+    ++carried;
+    if (lose()) {
+      ++lost;
+      return drop();
+    }
     std::vector<Arrival> arrivals{{stalled(arrival_time()), chance(settings.corrupt)}};
     if (chance(settings.duplicate)) arrivals.push_back({arrivals[0].at + microseconds(10), false});
     return arrivals;
@@ -68,7 +72,9 @@ class Link {
 
   LinkSettings settings;
   std::uint64_t offered = 0;
-  std::uint64_t dropped = 0;
+  std::uint64_t dropped = 0;        // for whatever reason
+  std::uint64_t carried = 0;        // took the link's time,
+  std::uint64_t lost = 0;           // and of them lost on the wire
   std::size_t largest_offered = 0;  // UDP payload of a packet
 
  private:
