@@ -47,6 +47,7 @@ constexpr double kLeastArrivalSpan = 0.004;   // s, and
 constexpr double kLeastArrivalShare = 0.125;  // of the RTT
 constexpr double kMostApart = 1.2;            // times
 constexpr double kMostBelieved = 1.05;        // of what was sent and not lost
+constexpr double kChance = 0.08;              // of what was sent
 constexpr double kMostAbovePace = 0.05;       // of the rate, or of the pace
 constexpr double kShortPath = 0.04;           // s: hosts and radios change a shorter RTT as much as queues do
 constexpr double kBreakerLoss = 0.3;
@@ -301,7 +302,18 @@ double CongestionAuto::rate_of_round(const ReportSample& sample) const {
 double CongestionAuto::round_taken() const {
   const double sent = std::clamp(round_.kept(), round_.covered / kMostApart, round_.covered * kMostApart);
   const double most = settling_.is_over() || steps_.is_near_ceiling(rate_) ? sent : kMostBelieved * sent;
-  return std::clamp(round_.covered, sent, most) / (1 - loss_.own());
+  return std::clamp(round_.covered, sent, most) / (1 - loss_of_round());
+}
+
+// What the path has lost of a round. Chance takes more of it in one and less in another, and more so in bursts; what was sent
+// and lost has taken the path's time all the same. Not beyond what chance explains, and where the buffer may overflow what
+// is known of the path counts.
+double CongestionAuto::loss_of_round() const {
+  const double own = loss_.own();
+  if (may_overflow() || contest_.is_on()) return own;
+  const double less = std::min(own, kChance);
+  return std::clamp(round_.loss(), own - less,
+                    own + std::min(less, settling_.is_over() ? kChance : PathLoss::kMargin));
 }
 
 // A round of few packets says little: chance takes more or fewer of them.

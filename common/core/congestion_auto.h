@@ -13,7 +13,7 @@ namespace mcdtp {
 
 // A rate model that tells random loss from congestion and keeps a short queue. It knows
 //   rate      bytes/s that the path takes from us: what is delivered, divided by 1 - p0, for the wire is full although
-//             p0 of it is lost. While a queue stands (on a short path: has settled, see Settling) that is what the path can
+//             p0 of it is lost; of a round that chance has dealt more or fewer losses, by what it has lost. While a queue stands (on a short path: has settled, see Settling) that is what the path can
 //             do, and the mean of the last rounds counts; else the largest seen, of a short path hardly more than was
 //             sent, for late hosts make up for what they missed
 //   p0, p     see PathLoss
@@ -101,6 +101,7 @@ class CongestionAuto : public CongestionController {
   Duration arrival_span(const ReportSample& sample) const;
   double rate_of_round(const ReportSample& sample) const;
   double round_taken() const;
+  double loss_of_round() const;
   void learn_rate(const ReportSample& sample);
   double most_to_believe() const;
   double round_took(Time now) const;
