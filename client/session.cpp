@@ -20,6 +20,7 @@ namespace mcdtp {
 namespace {
 
 constexpr int kFailed = 255;
+constexpr Duration kSignalGrace = milliseconds(50);
 
 // For what nobody asked for: without a command stdout is not ours to touch.
 class NullSink : public Sink {
@@ -72,6 +73,7 @@ class ClientSession {
   asio::io_context io_;
   asio::steady_timer log_timer_{io_};
   asio::signal_set signals_{io_};
+  asio::steady_timer ssh_end_timer_{io_};
   SessionKeys keys_;
   Driver driver_;
   std::unique_ptr<TcpConnector> connector_;
@@ -282,9 +284,14 @@ void ClientSession::end_if_done() {
   if (driver_.streams().delivered()) end(output_lost_ ? kFailed : *command_status_);
 }
 
+// A signal to all of our process group, as a terminal's Ctrl-C, ends ssh as well, and its end may be seen first.
 void ClientSession::on_ssh_end() {
-  fail("the connection to " + options_.host + " ended" +
-       (options_.no_command ? "" : " before the command did"));
+  ssh_end_timer_.expires_after(kSignalGrace);
+  ssh_end_timer_.async_wait([this](std::error_code error) {
+    if (error) return;
+    fail("the connection to " + options_.host + " ended" +
+         (options_.no_command ? "" : " before the command did"));
+  });
 }
 
 void ClientSession::fail(const std::string& sentence) {

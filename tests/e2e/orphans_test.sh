@@ -26,6 +26,7 @@ begin() {
 parents_of_server() { for pid in $(far_processes); do awk '/^PPid/ { print $2 }' "/proc/$pid/status" 2>/dev/null; done | paste -sd,; }
 is_hung_up() { [ -s "$dir/hung_up" ]; }
 ended() { ! kill -0 "$1" 2>/dev/null; }
+is_zombie() { grep -q "^State:.Z" "/proc/$1/status"; }
 after() { # STATUS: of the shim, and then nothing is left
   until_true ended "$shim"
   wait "$shim"
@@ -43,6 +44,16 @@ each_part() { # BACKEND
 
   begin "SIGHUP to the client"
   kill -HUP "$shim"
+  after 255
+  until_true is_hung_up
+  err_is ""
+
+  begin "SIGHUP to the client and to who logged in, whose end is seen as soon, as at a terminal's Ctrl-C"
+  kill -STOP "$shim"
+  kill -HUP "$ssh"
+  until_true is_zombie "$ssh"
+  kill -HUP "$shim"
+  kill -CONT "$shim"
   after 255
   until_true is_hung_up
   err_is ""
