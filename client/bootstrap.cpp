@@ -71,7 +71,7 @@ std::vector<std::string> plain_session_words(const Options& options, const SshCo
   return words;
 }
 
-// A LocalCommand of the user's own that may run has to, and ssh runs one only. A master that would end with this ssh must
+// A master that would end with this ssh must
 // not become of it: others would lose their connection with ours.
 std::vector<std::string> bootstrap_words(const Options& options, const std::optional<SshConfig>& config,
                                          const std::string& exec_line, const LoginWatch& watch) {
@@ -81,8 +81,7 @@ std::vector<std::string> bootstrap_words(const Options& options, const std::opti
   };
   if (!config || !config->makes_master()) put_first({"-oControlMaster=no"});
   if (config) put_first(plain_session_words(options, *config));
-  const bool has_own = config && config->is_on("permitlocalcommand") && config->is_on("localcommand");
-  if (config && !has_own) put_first(watch.ssh_words());
+  if (config) put_first(watch.ssh_words());
   return words;
 }
 
@@ -133,6 +132,8 @@ std::optional<std::string> only_for_ssh(const SshConfig& config) {
   const std::string kind = config.text("sessiontype");
   if (kind == "subsystem") return "its SessionType is " + kind;
   if (config.is_on("remotecommand")) return "it sets remotecommand";
+  // It has ssh's own stdin and stdout, which would be those that our packets go by.
+  if (config.is_on("permitlocalcommand") && config.is_on("localcommand")) return "it sets localcommand";
   return std::nullopt;
 }
 

@@ -54,9 +54,6 @@ std::optional<std::string> why_not_config(const SshConfig& config, const LocalFa
   for (const char* keyword : kOnlySsh) {
     if (config.is_on(keyword)) return std::string("the configuration sets ") + keyword;
   }
-  if (config.is_on("permitlocalcommand") && config.is_on("localcommand")) {
-    return "the configuration sets localcommand";
-  }
   if (!config.is_on("pubkeyauthentication")) return "the configuration has no pubkeyauthentication";
   const auto preferred = config.list("preferredauthentications");
   if (!preferred.empty() && preferred.front() != "publickey")
