@@ -166,7 +166,8 @@ std::optional<std::string> expand_path(std::string_view path, const PathTokens& 
 std::optional<SshConfig> ask_ssh_for_config(const Options& options) {
   std::vector<std::string> words = {"ssh", "-G"};
   words.insert(words.end(), options.ssh_words.begin(), options.ssh_words.end());
-  words.insert(words.end(), {"--", options.host});
+  // Nor is it to write into the log that -E names: the last one counts.
+  words.insert(words.end(), {"-E", "/dev/null", "--", options.host});
   // Whoever logs in judges its `Match exec` by the same shell.
   const RealSsh real_ssh(std::move(words), true);
   ChildProcess ssh([&] {

@@ -43,5 +43,11 @@ step "a log that takes no more does not end the transfer"
 status 0 shim --log /dev/full far 'echo word' </dev/null
 out_is word
 err_is "mcdtp-shim: writing the log /dev/full: No space left on device"
+
+step "ssh's own log, of -E"
+rm -f "$dir/ssh_log"
+status 0 shim -E "$dir/ssh_log" far true </dev/null
+same_file "ssh's log" /dev/null "$dir/ssh_log"
+
 nothing_left
 passed
