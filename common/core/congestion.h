@@ -47,7 +47,7 @@ class CongestionController {
   virtual ~CongestionController() = default;
 
   virtual void on_report(const ReportSample& sample) = 0;
-  // Nothing has come back for several probe time-outs on all channels.
+  // The last of its channels is in doubt: nothing comes back for several probe time-outs, or only small packets come.
   virtual void on_silence(Time now) = 0;
   // Bytes/s of datagrams, > 0; infinity: not paced at all.
   virtual double pacing_rate() const = 0;
@@ -77,7 +77,7 @@ inline constexpr std::array<std::string_view, 5> kCongestionNames = {"auto", "fi
 
 // How `fixed` spaces what it sends.
 enum class Pacing : std::uint8_t {
-  kTrains,  // trains of one millisecond, as all the others
+  kTrains,  // trains of a quarter of the RTT, 0.1 to 1 ms, as all the others
   kEven,    // the smallest gaps
   kBurst,   // what is due of a longer interval at once
 };

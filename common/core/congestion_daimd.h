@@ -11,7 +11,7 @@ namespace mcdtp {
 //   slow start      until the first loss: the window grows by what is covered; then the rate is what the path took
 //   each kSyn       rate += max(10^ceil(log10(B - C)) x 1.5e-6, 1 byte) / kSyn, where B is the link's capacity and
 //                   C the rate, both in bit/s; not where packets of that interval were lost
-//   a new episode   rate / kCut; on later loss reports of it again, at random, kMaxCuts times at most
+//   a new episode   rate / kCut; on later loss reports of it again, at random, kMaxCuts times at most in all
 //   window          what the path takes x (RTT + kSyn, or the wait for a report) + 16 packets
 // With random loss p it stalls at a quarter to a third of 1 / (p x kSyn) packets/s, where hardly an interval passes
 // without a loss.

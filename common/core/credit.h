@@ -18,7 +18,7 @@ inline constexpr std::uint64_t kMinMemory = std::uint64_t{8} << 20;
 // A limit given out to a sender. It only rises.
 class CreditWindow {
  public:
-  // The least that is worth a frame.
+  // Less is worth a frame only where it is a quarter of the window.
   static constexpr std::uint64_t kMinGain = 16 * 1024;
 
   explicit CreditWindow(std::uint64_t limit) : limit_(limit) {}

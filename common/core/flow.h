@@ -31,13 +31,13 @@ class Flow {
   void on_nothing_to_send() { pacer_.stop_waiting(); }
   // Data go out before any path is proved, from now on.
   void on_early(Time now);
-  // The last packet took the last there was to send.
+  // The next packet takes the last there is to send.
   void on_application_limited();
   // Bytes in flight are counted anew, after reports and verdicts have changed them. A controller knows one RTT, that
   // of the quickest channel: what a later one has in flight for longer counts less, by its `weight` of at most 1.
   void clear_in_flight() { in_flight_ = 0; }
   void add_in_flight(std::uint64_t bytes, double weight);
-  // Bytes declared lost, and bytes so declared that have arrived after all: before on_arrived() of the same
+  // Bytes declared lost, and bytes so declared that have arrived after all: before take_rate() of the same
   // report.
   void on_lost(std::uint64_t bytes) { delivery_.on_lost(bytes); }
   void on_found(std::uint64_t bytes) { delivery_.on_found(bytes); }

@@ -96,7 +96,8 @@ class LossDetector {
     backoff_ = backoff_ < kMaxBackoff ? backoff_ + 1 : backoff_;
     ++probes_unanswered_;
   }
-  // The last report that covered anything, else when something became outstanding.
+  // What was last: a report that covered anything, a sending where nothing was outstanding, or the one that answered a
+  // probe time-out.
   Time waiting_since() const { return waiting_since_; }
   // Probe time-outs since a report last covered anything.
   int probes_unanswered() const { return probes_unanswered_; }

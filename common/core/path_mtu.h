@@ -18,10 +18,10 @@ namespace mcdtp {
 //               here, for its channel is never proved
 //
 // A probe carries nothing that is missed. Its loss says nothing but that this size may be too large; a size that
-// lost kMaxProbes probes is. Where kBlackHoleLosses packets of data larger than kBase are lost in a row, and of what was
-// sent after them a small one arrives but no large one, they are in a black hole: back to kBase at once, and search anew
-// from the size that was. Where that happens to kErrorLosses of kBase bytes, of which kSureLosses were sent after a small one
-// that arrives, it is kError: of an outage, too, a small one may be the first to come.
+// lost kMaxProbes probes is. Where kBlackHoleLosses packets of data larger than kBase are lost in a row, and of what
+// was sent after the first of them a small one arrives but no large one, they are in a black hole: back to kBase at
+// once, and search anew up to the size that was. Where that happens to kErrorLosses of kBase bytes, of which
+// kSureLosses were sent after that small one, it is kError: of an outage, too, a small one may be the first to come.
 class PathMtu {
  public:
   static constexpr std::size_t kBase = kMinDatagram;
@@ -100,7 +100,7 @@ class PathMtu {
     bool is_black_hole() const { return large_lost >= kBlackHoleLosses && small_since; }
     bool is_error() const { return large_lost >= kErrorLosses && sure_lost >= kSureLosses; }
 
-    int large_lost = 0;                        // in a row, no large one covered that was sent after them
+    int large_lost = 0;                        // in a row, no large one covered that was sent after the first
     PacketNumber first_large_lost = 0;         // of this row
     std::optional<PacketNumber> small_since;   // covered, and sent since
     int sure_lost = 0;                         // of this row: sent after small_since

@@ -75,7 +75,7 @@ struct SentPacket {
   PathId path = 0;
   State state = State::kOutstanding;
   bool mtu_probe = false;
-  bool requeued_early = false;  // its cargo was sent again by a probe before any verdict
+  bool requeued_early = false;  // its cargo was queued again, by a probe time-out or a verdict
   bool copied = false;          // its cargo went a second time, or cannot
   Cargo cargo;
   DeliverySnapshot snapshot;

@@ -56,7 +56,7 @@ struct OutgoingPacket {
 
 struct SessionStatistics {
   std::uint64_t packets_sent = 0;
-  std::uint64_t bytes_sent = 0;       // of datagrams
+  std::uint64_t bytes_sent = 0;       // of datagrams and records
   std::uint64_t packets_lost = 0;     // declared lost
   std::uint64_t spurious_losses = 0;  // ... wrongly
   std::uint64_t bad_reports = 0;      // named a number never sent, or a channel not ours

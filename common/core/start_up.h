@@ -87,8 +87,8 @@ class StartUp {
   static constexpr int kFirstRounds = 3;   // the probe's, the first train's, and that of the reports on it
   static constexpr std::uint64_t kFew = 4 * 1200;  // bytes: by chance
 
-  // A long path is no slower than a short one, and each round of growth takes longer there. RFC 6928's window is a tenth of
-  // ours whatever the RTT, but this one is paced: as a rate it is no more than that of a path of kLongRtt.
+  // A long path is no slower than a short one, and each round of growth takes longer there. RFC 6928's window is
+  // ten packets whatever the RTT, ours 64 and more, but paced: as a rate it is no more than that of a path of kLongRtt.
   std::uint64_t initial_window() const {
     const double times = std::clamp(rtt_ / kLongRtt, 1.0, kMostTimes);
     return static_cast<std::uint64_t>(times * static_cast<double>(kInitialWindow));

@@ -64,7 +64,7 @@ struct StreamNews {
 // All streams of a session: their credit, who sends next, and what the peer is to be told. Knows no packets.
 class Streams {
  public:
-  // What a writer may have waiting beyond what can be sent at once, in bytes.
+  // The most that a writer may have waiting to be sent for the first time, in bytes; less where the peer takes less.
   static constexpr std::uint64_t kWriteAhead = 512 * 1024;
 
   Streams(Role role, ControlQueue& control, std::deque<StreamNews>& news);

@@ -19,7 +19,7 @@ namespace mcdtp {
 enum PacketFlags : std::uint8_t {
   kCarriesNewBytes = 0,
   kCarriesRequeued = 1,  // some of its bytes were sent before
-  kNothingLeft = 2,      // this channel had nothing new to send after it: report at once
+  kNothingLeft = 2,      // the sender had nothing left to send after it: report within 1 ms
 };
 
 enum class FrameType : std::uint8_t {
@@ -84,7 +84,8 @@ struct ResetFrame {
   bool operator==(const ResetFrame&) const = default;
 };
 
-// The receiver wants no more of the stream (ssh's eow@openssh.com): answered by RESET, unless all was sent.
+// The receiver wants no more of the stream (ssh's eow@openssh.com): answered by RESET, unless it is given up or
+// COMPLETE already.
 struct StopFrame {
   StreamId stream = 0;
   bool operator==(const StopFrame&) const = default;
