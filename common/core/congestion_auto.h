@@ -66,6 +66,9 @@ class CongestionAuto : public CongestionController {
 
  private:
   enum class Phase : std::uint8_t { kStartup, kDrain, kLevel, kDown };
+  static constexpr double kOverflow = 0.25;    // a share: more than any path loses by itself
+  static constexpr double kLeastRound = 0.01;  // s: in a shorter one hosts are seen, not the path
+
   // What was seen in the round that is running.
   struct Round {
     // The newest packet that the first report of the round has covered; sent 0: none.
