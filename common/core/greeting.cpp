@@ -109,7 +109,7 @@ std::string with_installation(const ExecRequest& r) {
   script += R"sh(") exec "$@";; esac; fi; set -- "$HOME/.cache/mcdtp/)sh" + r.install_version;
   script += R"sh(/$(uname -m)/mcdtp-server" "$@"; )sh";
   script +=
-      R"sh(if [ -x "$1" ]; then :; elif (umask 077; mkdir -p "${1%/*}" && : >"$1.$$") 2>/dev/null; then )sh";
+      R"sh(if [ -x "$1" ] && "$1" --version </dev/null >/dev/null 2>&1; then :; elif (umask 077; mkdir -p "${1%/*}" && : >"$1.$$") 2>/dev/null; then )sh";
   script += R"sh(printf "\nMCDTP install %s\n" "$(uname -m)"; )sh";
   script += R"sh(read -r mcdtp_go mcdtp_size mcdtp_sum || { rm -f "$1.$$"; )sh" + exit_unheard() + "}; ";
   script +=

@@ -59,6 +59,12 @@ err_lacks "plain ssh"
 XDG_CONFIG_HOME=$dir/own status 5 shim --install=no far 'exit 5' </dev/null
 err_is "$plain"
 
+step "what is damaged is sent anew"
+truncate -s 1000 "$(installed)"
+status 4 shim -v --install far "cat; exit 4" <"$dir/bytes"
+same_file "through cat" "$dir/bytes" "$dir/out"
+same_file "the file" "$static" "$(installed)"
+
 step "either way to log in"
 for way in ssh libssh2; do
   rm -r "$root/home/.cache"

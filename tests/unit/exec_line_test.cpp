@@ -327,6 +327,15 @@ TEST_P(ExecLineInstall, WhatIsSentRunsAndStays) {
   EXPECT_EQ(run_line(request_).out, served_);
 }
 
+TEST_P(ExecLineInstall, WhatDoesNotRunAnyMoreIsSentAnew) {
+  fs::create_directories(folder_);
+  std::ofstream(folder_ / "mcdtp-server") << "#!/nonexistent\n";
+  fs::permissions(folder_ / "mcdtp-server", fs::perms::owner_all);
+  EXPECT_EQ(run_line(request_, sent(server_)).out, question_ + served_);
+  EXPECT_EQ(read_file(folder_ / "mcdtp-server"), server_);
+  EXPECT_EQ(files(), 1u);
+}
+
 TEST_P(ExecLineInstall, WhatIsNotWholeOrCannotRunIsNotKept) {
   std::string other = sent(server_);
   other.back() = 'x';
