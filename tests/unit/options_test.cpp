@@ -47,37 +47,11 @@ Words operator+(Words left, const Words& right) {
   return left;
 }
 
-// Each row is one caller of ssh, its arguments as it writes them.
-TEST(Options, Callers) {
+// Each row of these is one caller of ssh, its arguments as it writes them.
+TEST(Options, CalledByRsync) {
   const std::string rsync = "rsync --server -logDtpre.iLsfxCIvu . path";
   const Words rsync_words = {"rsync", "--server", "-logDtpre.iLsfxCIvu", ".", "path"};
-  const Words scp = {"-x",
-                     "-oPermitLocalCommand=no",
-                     "-oClearAllForwardings=yes",
-                     "-oRemoteCommand=none",
-                     "-oRequestTTY=no",
-                     "-oForwardAgent=no"};
-  const Words sftp = {"-oForwardX11 no", "-oPermitLocalCommand no", "-oClearAllForwardings yes",
-                      "-obatchmode yes", "-oForwardAgent no",       "-oPort 22"};
-  const Words ansible = {"-C",
-                         "-o",
-                         "ControlMaster=auto",
-                         "-o",
-                         "ControlPersist=60s",
-                         "-o",
-                         "KbdInteractiveAuthentication=no",
-                         "-o",
-                         "PreferredAuthentications=publickey",
-                         "-o",
-                         "PasswordAuthentication=no",
-                         "-o",
-                         "User=\"u\"",
-                         "-o",
-                         "ConnectTimeout=10",
-                         "-o",
-                         "ControlPath=\"/x/%C\""};
   const std::vector<Expected> runs = {
-      // rsync
       {Words{"-c", "8", "-l", "u", "host"} + rsync_words, "u@host", rsync, {"-l", "u"}},
       {Words{"u@host"} + rsync_words, "u@host", rsync, {"-l", "u"}},
       {{"-c8", "::1", "rsync", "--server", "--sender", "-e.i", ".", "/p\\ q"},
@@ -92,7 +66,12 @@ TEST(Options, Callers) {
        "host",
        "rsync",
        {"-o", "ProxyCommand=nc %h %p", "-4"}},
-      // git, git-lfs
+  };
+  for (const Expected& run : runs) expect_run(run);
+}
+
+TEST(Options, CalledByGit) {
+  const std::vector<Expected> runs = {
       {{"-o", "SendEnv=GIT_PROTOCOL", "-4", "-p", "2222", "user@host", "git-upload-pack '/r.git'"},
        "user@host:2222",
        "git-upload-pack '/r.git'",
@@ -103,7 +82,20 @@ TEST(Options, Callers) {
        "user@host:22",
        "git-lfs-authenticate path op",
        {"-oControlMaster=auto", "-oControlPath=/x", "-p", "22", "-l", "user"}},
-      // scp, sftp, sshfs
+  };
+  for (const Expected& run : runs) expect_run(run);
+}
+
+TEST(Options, CalledByScpSftpAndSshfs) {
+  const Words scp = {"-x",
+                     "-oPermitLocalCommand=no",
+                     "-oClearAllForwardings=yes",
+                     "-oRemoteCommand=none",
+                     "-oRequestTTY=no",
+                     "-oForwardAgent=no"};
+  const Words sftp = {"-oForwardX11 no", "-oPermitLocalCommand no", "-oClearAllForwardings yes",
+                      "-obatchmode yes", "-oForwardAgent no",       "-oPort 22"};
+  const std::vector<Expected> runs = {
       {scp + Words{"-l", "user", "-s", "--", "host", "sftp"}, "user@host", "sftp", scp + Words{"-l", "user"}},
       {scp + Words{"-oControlMaster=no", "-s", "--", "host", "sftp"}, "host", "sftp",
        scp + Words{"-oControlMaster=no"}},
@@ -123,7 +115,29 @@ TEST(Options, Callers) {
        "user@host",
        "sftp",
        {"-x", "-a", "-oClearAllForwardings=yes", "-2", "-l", "user"}},
-      // the others
+  };
+  for (const Expected& run : runs) expect_run(run);
+}
+
+TEST(Options, CalledByOthers) {
+  const Words ansible = {"-C",
+                         "-o",
+                         "ControlMaster=auto",
+                         "-o",
+                         "ControlPersist=60s",
+                         "-o",
+                         "KbdInteractiveAuthentication=no",
+                         "-o",
+                         "PreferredAuthentications=publickey",
+                         "-o",
+                         "PasswordAuthentication=no",
+                         "-o",
+                         "User=\"u\"",
+                         "-o",
+                         "ConnectTimeout=10",
+                         "-o",
+                         "ControlPath=\"/x/%C\""};
+  const std::vector<Expected> runs = {
       {ansible + Words{"host", "/bin/sh -c 'echo ~'"}, "u@host", "/bin/sh -c 'echo ~'", ansible},
       {{"-p", "23", "a@host", "borg", "serve", "--umask=077"},
        "a@host:23",
