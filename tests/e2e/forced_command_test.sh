@@ -90,8 +90,8 @@ cp "$dir/sshd/user_key.pub" "$dir/sshd/authorized_keys"
 status 0 shim -oPermitLocalCommand=yes -oLocalCommand="touch '$dir/local'" far 'echo out' </dev/null
 out_is out && err_is ""
 [ -e "$dir/local" ] || fail "it did not run"
-local_words=(-oPermitLocalCommand=yes "-oLocalCommand=echo at once; head -c 2 >&2; (until [ -e '$dir/begun' ]; do sleep .1; done; echo later)&")
-printf 'in' | status 2 shim "${local_words[@]}" far "touch '$dir/begun'; sleep 1; echo out; exit 2"
+local_words=(-oPermitLocalCommand=yes "-oLocalCommand=echo at once; head -c 2 >&2; (until [ -e '$dir/begun' ]; do sleep .1; done; echo later; touch '$dir/said')&")
+printf 'in' | status 2 shim "${local_words[@]}" far "touch '$dir/begun'; until [ -e '$dir/said' ]; do sleep .1; done; echo out; exit 2"
 out_is $'at once\nlater\nout' && err_is in
 
 step "a key that is refused is tried once"

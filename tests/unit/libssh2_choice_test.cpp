@@ -69,6 +69,7 @@ TEST_F(Libssh2Choice, Configuration) {
         "forwardx11 yes", "verifyhostkeydns true"}) {
     EXPECT_NE(why_not(line).find("the configuration sets"), std::string::npos) << line;
   }
+  EXPECT_EQ(why_not("permitlocalcommand yes"), "nothing");
   EXPECT_EQ(why_not("preferredauthentications publickey,password"), "nothing");
   EXPECT_EQ(why_not("preferredauthentications gssapi-with-mic"), "the configuration prefers gssapi-with-mic");
   config_.replace(config_.find("pubkeyauthentication true"), 25, "pubkeyauthentication no");
