@@ -71,8 +71,7 @@ std::vector<std::string> plain_session_words(const Options& options, const SshCo
   return words;
 }
 
-// A master that would end with this ssh must
-// not become of it: others would lose their connection with ours.
+// A master that would end with this ssh must not become of it: others would lose their connection with ours.
 std::vector<std::string> bootstrap_words(const Options& options, const std::optional<SshConfig>& config,
                                          const std::string& exec_line, const LoginWatch& watch) {
   std::vector<std::string> words = bootstrap_argv(options, exec_line);
@@ -80,8 +79,10 @@ std::vector<std::string> bootstrap_words(const Options& options, const std::opti
     words.insert(words.begin() + 1, more.begin(), more.end());
   };
   if (!config || !config->makes_master()) put_first({"-oControlMaster=no"});
-  if (config) put_first(plain_session_words(options, *config));
-  if (config) put_first(watch.ssh_words());
+  if (config) {
+    put_first(plain_session_words(options, *config));
+    put_first(watch.ssh_words());
+  }
   return words;
 }
 

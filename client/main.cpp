@@ -82,12 +82,11 @@ int too_late(const mcdtp::Options& options) {
 
 // What ssh resolved, and whether libssh2 may log in.
 mcdtp::Libssh2Choice choose_backend(const mcdtp::Options& options) {
-  const bool ssh_alone =
-      options.backend == mcdtp::BackendChoice::kSsh || options.server_subsystem || options.ssh_has_log;
-  if (!ssh_alone) return mcdtp::choose_libssh2(options);
   mcdtp::Libssh2Choice choice;
   if (options.server_subsystem) choice.why_not = "the server is a subsystem";
   if (options.ssh_has_log) choice.why_not = "ssh writes a log";
+  if (choice.why_not.empty() && options.backend != mcdtp::BackendChoice::kSsh)
+    return mcdtp::choose_libssh2(options);
   choice.config = mcdtp::ask_ssh_for_config(options);
   return choice;
 }

@@ -166,7 +166,7 @@ std::optional<std::string> expand_path(std::string_view path, const PathTokens& 
 std::optional<SshConfig> ask_ssh_for_config(const Options& options) {
   std::vector<std::string> words = {"ssh", "-G"};
   words.insert(words.end(), options.ssh_words.begin(), options.ssh_words.end());
-  // Nor is it to write into the log that -E names: the last one counts.
+  // It is to write nothing into a log that -E names; the last -E counts.
   words.insert(words.end(), {"-E", "/dev/null", "--", options.host});
   // Whoever logs in judges its `Match exec` by the same shell.
   const RealSsh real_ssh(std::move(words), true);

@@ -13,9 +13,10 @@ namespace mcdtp {
 
 // A rate model that tells random loss from congestion and keeps a short queue. It knows
 //   rate      bytes/s that the path takes from us: what is delivered, divided by 1 - p0, for the wire is full although
-//             p0 of it is lost; of a round that chance has dealt more or fewer losses, by what it has lost. While a queue stands (on a short path: has settled, see Settling) that is what the path can
-//             do, and the mean of the last rounds counts; else the largest seen, of a short path hardly more than was
-//             sent, for late hosts make up for what they missed
+//             p0 of it is lost; of a round that chance has dealt more or fewer losses, by what it has lost. While a queue
+//             stands (on a short path: has settled, see Settling) that is what the path can do, and the mean of the last
+//             rounds counts; else the largest seen, of a short path hardly more than was sent, for late hosts make up for
+//             what they missed
 //   p0, p     see PathLoss
 //   queue     see QueueDelay: what we and others keep waiting, in seconds
 // and sends, a round (the RTT and the wait for a report, but no moment that shows only what hosts do) at a time, at

@@ -51,7 +51,7 @@ double limit_of(const Path& path) {
   return World::limit(link_of(path)) * std::min(1.0, policed);
 }
 
-// What a transfer has had of its link by now. In bytes, but for the packets.
+// What a transfer has had of its link by now.
 struct Passed {
   explicit Passed(World& world)
       : received(static_cast<double>(world.server.received(kStdio))),
@@ -62,7 +62,8 @@ struct Passed {
   static double loss(const Passed& before, const Passed& now) {
     return now.carried > before.carried ? (now.lost - before.lost) / (now.carried - before.carried) : 0;
   }
-  double received, carried, lost;
+  double received;       // bytes of the stream
+  double carried, lost;  // packets
 };
 
 // Of what is to be had of the path, beside its own luck.
