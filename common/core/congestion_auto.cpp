@@ -21,6 +21,8 @@ constexpr double kMostLate = 0.05;                           // s
 constexpr double kEnoughToTell = 1.2 * PathLoss::kFewQuiet;  // bytes: some of it is lost, or not quiet yet
 constexpr int kMaxLookRounds = 8;
 constexpr int kManyDoubts = 2;
+constexpr int kManyCutsAtRest = 4;
+constexpr int kManyShortCutsAtRest = 8;  // on a short path, whose rounds say less
 constexpr int kUnqueuedCuts = 3;  // what was seen of a queue is not what loses: that is a policer
 
 constexpr double kAnswer = 0.25;
@@ -117,6 +119,9 @@ void CongestionAuto::give_way(const ReportSample& sample) {
 // What is lost of what is sent quietly tells a policer from a path that has begun to lose: it has to be looked at meanwhile.
 void CongestionAuto::note_cut() {
   steps_.see_loss();
+  cuts_at_rest_ = steps_.rests() ? cuts_at_rest_ + 1 : 0;
+  // No policer takes that much again and again of what is sent no faster than it came through: what was sent quietly had luck.
+  if (cuts_at_rest_ == (is_short_path() ? kManyShortCutsAtRest : kManyCutsAtRest)) loss_.forget_any_quiet();
   const bool may_be_policed = !is_queued() && loss_.is_ours();
   unqueued_cuts_ = may_be_policed ? unqueued_cuts_ + 1 : 0;
   if (unqueued_cuts_ == 1) quiet_was_kept_ = false;

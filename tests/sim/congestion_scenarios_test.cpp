@@ -279,6 +279,13 @@ TEST(AutoFillsTheLink, PolicerThrowsLittleAway) {
   }
 }
 
+// Little is sent quietly, and may have luck where the path loses as well: what is lost at rest tells.
+TEST(AutoFillsTheLink, PolicerOnAPathThatLoses) {
+  Path path{100, 5, 0.1};
+  path.police_mbps = 80;
+  EXPECT_GE(measure(path, seconds(15)).later, 0.75);
+}
+
 // The buffer holds what goes in half a millisecond: less than the queue that is aimed at, and than a long train.
 TEST(AutoFillsTheLink, LocalNetwork) {
   for (const unsigned channels : {1U, 8U}) {
