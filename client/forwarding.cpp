@@ -231,9 +231,13 @@ void Forwarding::connect(StreamId stream, const ForwardEnd& to) {
 
 bool Forwarding::say_connect_failed(const ForwardEnd& to, const Dialer::Outcome& outcome) {
   const std::string name = to.path.empty() ? to.host + " port " + std::to_string(to.port) : to.path;
-  say(LogLevel::kError, outcome.reason == ResetReason::kUnknownName
-                            ? "connect_to " + to.host + ": unknown host (" + outcome.error + ")"
-                            : "connect_to " + name + ": failed.");
+  if (outcome.reason == ResetReason::kUnknownName) {
+    say(LogLevel::kError, "connect_to " + to.host + ": unknown host (" + outcome.error + ")");
+  } else if (outcome.at_once) {
+    say(LogLevel::kError, "connect to " + name + " failed: " + outcome.error);
+  } else {
+    say(LogLevel::kError, "connect_to " + name + ": failed.");
+  }
   return false;
 }
 

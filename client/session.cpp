@@ -261,6 +261,8 @@ void ClientSession::on_output_end(WritePump::End end) {
     output_lost_ = true;
   }
   if (plan_.stdio && !end.whole && driver_.streams().was_reset(stdio_)) return on_stdio_failure();
+  // The far end of -W has said all: as with ssh nothing more is read for it.
+  if (plan_.stdio && end.whole && stdin_) stdin_->finish();
   end_if_done();
 }
 

@@ -61,13 +61,16 @@ void Dialer::start(const ToTcp& to, int family) {
 void Dialer::start(const ToUnix& to) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  if (to.path.size() >= sizeof address.sun_path) return judge(ENOENT);
+  if (to.path.size() >= sizeof address.sun_path) {
+    at_once_ = true;
+    return judge(ENOENT);
+  }
   std::memcpy(address.sun_path, to.path.data(), to.path.size());
   connect(AF_UNIX, reinterpret_cast<const sockaddr*>(&address), sizeof address);
 }
 
 void Dialer::try_next() {
-  if (addresses_.empty()) return end_later({nullptr, reason_of(error_), std::strerror(error_)});
+  if (addresses_.empty()) return end_later({nullptr, reason_of(error_), std::strerror(error_), at_once_});
   const Endpoint address = addresses_.back();
   addresses_.pop_back();
   connect(address.family(), address.data(), address.size());
@@ -83,8 +86,8 @@ void Dialer::connect(int family, const sockaddr* address, socklen_t size) {
     return judge(EMFILE);
   }
   if (::connect(fd, address, size) == 0) return end_later({std::move(socket_), {}, {}});
-  if (errno != EINPROGRESS) return judge(errno);
-  await();
+  at_once_ = errno != EINPROGRESS;
+  at_once_ ? judge(errno) : await();
 }
 
 void Dialer::await() {

@@ -19,6 +19,7 @@ class Dialer {
     std::shared_ptr<Descriptor> socket;              // nullptr: none
     ResetReason reason = ResetReason::kUnreachable;  // why there is none
     std::string error;                               // the same for people: "Connection refused"
+    bool at_once = false;                            // connect() itself said so
   };
   using Handler = std::function<void(Outcome)>;
 
@@ -45,7 +46,8 @@ class Dialer {
   Handler on_outcome_;
   std::vector<Endpoint> addresses_;  // not tried yet, the next one last
   std::shared_ptr<Descriptor> socket_;
-  int error_ = 0;  // of the last one tried
+  int error_ = 0;         // of the last one tried,
+  bool at_once_ = false;  // and whether connect() itself gave it
   std::shared_ptr<char> alive_ = std::make_shared<char>();
 };
 

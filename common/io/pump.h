@@ -24,6 +24,10 @@ class ReadPump {
   void start() { wait(); }
   // The stream has room again.
   void on_writable();
+  // What was read goes out, and is all of it.
+  void finish() {
+    if (!ended_) end_stream(0);
+  }
   // The peer wants no more: nothing is read from now on, and the descriptor is closed.
   void on_stopped();
   // What is read from now on goes nowhere: whoever writes it is not held up.

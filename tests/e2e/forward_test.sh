@@ -215,6 +215,9 @@ if [ -n "$own_routes" ]; then
     err_is "channel 0: open failed: connect failed: ${way#* }
 stdio forwarding failed"
   done
+  far=$(free_port)
+  as_ssh -R "127.0.0.1:$far:$no_network:1" far "$(connect_to "$far"); sleep 0.2"
+  err_has "^connect to $no_network port 1 failed: Network is unreachable"
 fi
 
 step "a service that goes away and returns"
@@ -279,6 +282,14 @@ same_file "through -W" "$dir/bytes" "$dir/out"
 err_is ""
 as_ssh -W "127.0.0.1:$dead" far
 as_ssh -W $no_host:1 far
+mkfifo "$dir/open" && exec 7<>"$dir/open"
+for kind in "source 5" "answer 5"; do # ends first, or resets; our stdin stays open
+  service $kind
+  echo x >&7
+  status 0 shim -W "127.0.0.1:$port" far <&7
+  same "what came from $kind" 5 "$(wc -c <"$dir/out")"
+done
+exec 7>&-
 
 step "a server that may not forward"
 printf '#!/bin/sh\nexec %q --no-forwards "$@"\n' "$MCDTP_BIN/mcdtp-server" >"$dir/strict"
