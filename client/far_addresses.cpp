@@ -1,12 +1,10 @@
 #include "client/far_addresses.h"
 
-#include <pthread.h>
-
 #include <algorithm>
-#include <csignal>
 #include <mutex>
 #include <stdexcept>
-#include <thread>
+
+#include "common/io/side_thread.h"
 
 namespace mcdtp {
 namespace {
@@ -25,20 +23,15 @@ struct FarAddresses::Found {
 
 FarAddresses::FarAddresses(const std::string& host_name, AddressFamily family)
     : found_(std::make_shared<Found>()) {
-  // Signals are the main thread's: the new one inherits the mask.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread([found = found_, host_name, family] {
+  // Without a thread the address of the greeting is what is left, as where it is not a name here: behind a proxy.
+  start_side_thread([found = found_, host_name, family] {
     try {
       auto addresses = resolve(host_name, 0, family_of(family));
       const std::lock_guard lock(found->mutex);
       found->addresses = std::move(addresses);
     } catch (const std::runtime_error&) {
-      // Not a name here, as behind a proxy: the address of the greeting is what is left.
     }
-  }).detach();
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  });
 }
 
 std::vector<Endpoint> FarAddresses::candidates(const std::vector<std::string>& known) const {

@@ -1,34 +1,15 @@
 #include "common/io/name_lookup.h"
 
-#include <pthread.h>
-
 #include <asio/executor_work_guard.hpp>
 #include <asio/post.hpp>
-#include <csignal>
 #include <deque>
 #include <mutex>
 #include <stdexcept>
-#include <system_error>
-#include <thread>
+
+#include "common/io/side_thread.h"
 
 namespace mcdtp {
 namespace {
-
-// Signals are the main thread's: a new one inherits the mask.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_;
-};
 
 struct Question {
   std::string host;
@@ -99,17 +80,15 @@ void NameLookup::start(const std::string& host, std::uint16_t port, int family,
   }
   waiting.push_back({host, port, family, std::move(asker), std::move(handler)});
   if (shared_->threads == kMostThreads) return;
-  const SignalsBlocked blocked;
-  try {
-    std::thread([shared = shared_] { Shared::run(shared); }).detach();
+  if (start_side_thread([shared = shared_] { Shared::run(shared); })) {
     ++shared_->threads;
-  } catch (const std::system_error&) {
-    // No thread to be had: one that runs takes it; where none does, it does not resolve.
-    if (shared_->threads > 0) return;
-    Question question = std::move(shared_->waiting.back());
-    shared_->waiting.pop_back();
-    asio::post(*shared_->io, [ask = std::move(question.handler)] { ask({}); });
+    return;
   }
+  // One that runs takes it; where none does, it does not resolve.
+  if (shared_->threads > 0) return;
+  Question question = std::move(shared_->waiting.back());
+  shared_->waiting.pop_back();
+  asio::post(*shared_->io, [ask = std::move(question.handler)] { ask({}); });
 }
 
 }  // namespace mcdtp
