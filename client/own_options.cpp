@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cmath>
 #include <span>
 
 #include "common/core/congestion.h"
+#include "common/core/scaled_number.h"
 
 namespace mcdtp {
 namespace {
@@ -29,24 +29,6 @@ std::optional<unsigned> parse_count(std::string_view text, unsigned low, unsigne
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || value < low || value > high) return std::nullopt;
   return value;
-}
-
-// Reads 80M or 1.5g: a decimal number, then k, M, G or T for `step` to the power of 1 to 4.
-std::optional<double> parse_scaled(std::string_view text, double step) {
-  constexpr std::string_view kLetters = "kmgt";
-  double factor = 1;
-  if (!text.empty()) {
-    const auto power = kLetters.find(static_cast<char>(text.back() | 0x20));
-    if (power != std::string_view::npos) {
-      factor = std::pow(step, static_cast<double>(power + 1));
-      text.remove_suffix(1);
-    }
-  }
-  double value = 0;
-  if (text.find_first_not_of("0123456789.") != std::string_view::npos) return std::nullopt;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value * factor;
 }
 
 // "a, b and c".

@@ -5,33 +5,22 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
-#include <cmath>
 #include <cstring>
 #include <stdexcept>
 
 #include "common/core/credit.h"
+#include "common/core/scaled_number.h"
 #include "common/core/shell_words.h"
 #include "common/io/file_text.h"
 
 namespace mcdtp {
 namespace {
 
-// A number and k, M, G or T for `step` to the power of 1 to 4; at least `lowest`.
-std::optional<std::uint64_t> parse_scaled(std::string_view text, double step, double lowest) {
-  constexpr std::string_view kLetters = "kmgt";
-  double factor = 1;
-  const auto power = text.empty() ? text.npos : kLetters.find(static_cast<char>(text.back() | 0x20));
-  if (power != text.npos) {
-    factor = std::pow(step, static_cast<double>(power + 1));
-    text.remove_suffix(1);
-  }
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  value *= factor;
-  if (!(value >= lowest && value <= 1e18)) return std::nullopt;
-  return static_cast<std::uint64_t>(value);
+// At least `lowest`.
+std::optional<std::uint64_t> parse_amount(std::string_view text, double step, double lowest) {
+  const auto value = parse_scaled(text, step);
+  if (!value || !(*value >= lowest && *value <= 1e18)) return std::nullopt;
+  return static_cast<std::uint64_t>(*value);
 }
 
 bool read_ports(const std::string& value, Limits& limits) {
@@ -40,12 +29,12 @@ bool read_ports(const std::string& value, Limits& limits) {
 }
 
 bool read_rate(const std::string& value, Limits& limits) {
-  limits.rate_bps = parse_scaled(value, 1000, 1000);
+  limits.rate_bps = parse_amount(value, 1000, 1000);
   return limits.rate_bps.has_value();
 }
 
 bool read_memory(const std::string& value, Limits& limits) {
-  limits.memory_bytes = parse_scaled(value, 1024, static_cast<double>(kMinMemory));
+  limits.memory_bytes = parse_amount(value, 1024, static_cast<double>(kMinMemory));
   return limits.memory_bytes.has_value();
 }
 
@@ -78,10 +67,8 @@ constexpr std::array kSettings = {
 };
 
 void read_line(const std::string& line, const std::string& place, Limits& limits) {
-  auto words = split_shell_words(line.substr(0, line.find_last_not_of('\r') + 1));
+  const auto words = split_shell_words(line.substr(0, line.find_last_not_of('\r') + 1), '#');
   if (!words) throw std::runtime_error(place + ": a quote is not closed");
-  const auto is_comment = [](const std::string& word) { return word.starts_with('#'); };
-  words->erase(std::find_if(words->begin(), words->end(), is_comment), words->end());
   if (words->empty()) return;
   const auto setting = std::find_if(kSettings.begin(), kSettings.end(), [&](const Setting& known) {
     return strcasecmp(known.name, words->front().c_str()) == 0;

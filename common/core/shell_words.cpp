@@ -35,11 +35,11 @@ std::optional<std::string> take_word(std::string_view& text) {
 
 }  // namespace
 
-std::optional<std::vector<std::string>> split_shell_words(std::string_view text) {
+std::optional<std::vector<std::string>> split_shell_words(std::string_view text, char end) {
   std::vector<std::string> words;
   for (;;) {
     const auto start = text.find_first_not_of(kBlanks);
-    if (start == std::string_view::npos) return words;
+    if (start == std::string_view::npos || (end != 0 && text[start] == end)) return words;
     text.remove_prefix(start);
     auto word = take_word(text);
     if (!word) return std::nullopt;

@@ -24,7 +24,7 @@ TEST(Limits, AreRead) {
   EXPECT_FALSE(none.ports || none.rate_bps || none.memory_bytes);
   EXPECT_TRUE(none.forwards);
   const Limits all = parse_limits(
-      "portrange 5-6\r\n  MaxRate '1.5M'  # for all\nMAXMEMORY 8M\nForwards no\n"
+      "# don't ask\nportrange 5-6\r\n  MaxRate '1.5M'  # for all\nMAXMEMORY 8M # the host's\nForwards no\n"
       "gatewayports clientspecified",
       "FILE");
   ASSERT_TRUE(all.ports);
@@ -45,6 +45,7 @@ TEST(Limits, MistakesHaveTheirPlace) {
            {"PortRange", "FILE line 1: PortRange wants LOW-HIGH, two ports from 1 to 65535"},
            {"MaxRate 0", "FILE line 1: MaxRate wants bits a second from 1k on, such as 500M"},
            {"MaxRate nan", "FILE line 1: MaxRate wants bits a second from 1k on, such as 500M"},
+           {"MaxRate 1e9", "FILE line 1: MaxRate wants bits a second from 1k on, such as 500M"},
            {"MaxRate 5M 6M", "FILE line 1: MaxRate wants bits a second from 1k on, such as 500M"},
            {"MaxMemory 7M", "FILE line 1: MaxMemory wants bytes from 8M on, such as 64M"},
            {"Forwards maybe", "FILE line 1: Forwards wants yes or no"},

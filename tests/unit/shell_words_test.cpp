@@ -16,6 +16,7 @@ TEST(ShellWords, SplitAsAShellWould) {
   EXPECT_EQ(split_shell_words("a\\ b '\\' \"\\\"\\\\\\a\\$\""), (Words{"a b", "\\", "\"\\\\a$"}));
   EXPECT_EQ(split_shell_words("$x `y` * ~ #z"), (Words{"$x", "`y`", "*", "~", "#z"}));
   EXPECT_EQ(split_shell_words("a\\\nb"), Words{"ab"});
+  EXPECT_EQ(split_shell_words("a '#b' c#d \\#e #f 'g", '#'), (Words{"a", "#b", "c#d", "#e"}));
   EXPECT_EQ(split_shell_words("'a"), std::nullopt);
   EXPECT_EQ(split_shell_words("\"a\\\""), std::nullopt);
 }
