@@ -57,7 +57,6 @@ void take_environment(mcdtp::ServerOptions& options, bool forced) {
 }
 
 int run_client(mcdtp::ServerOptions options, const mcdtp::Limits& limits, bool forced) {
-  if (options.print) return say(*options.print);
   if (options.subsystem && !mcdtp::find_subsystem(*options.command)) return say(mcdtp::no_subsystem_line());
   apply_limits(limits, options);
   const bool same_protocol = options.protocol == mcdtp::kProtocolVersion;
@@ -83,8 +82,10 @@ int run(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   hide_command(argc, argv);
   const auto admin = mcdtp::parse_admin_options(words);
-  const mcdtp::Limits limits = all_limits(admin);
   const auto options = find_options(words, admin);
+  if (options && options->print) return say(*options->print);
+  // A file that cannot be followed is the administrator's to mend: no server goes on without it.
+  const mcdtp::Limits limits = all_limits(admin);
   if (!options) become_command({admin->forced, false, {}});
   // Of our exec line; what the client asked for is among the options.
   if (admin) unsetenv("SSH_ORIGINAL_COMMAND");

@@ -137,6 +137,7 @@ void parse_all(const Words& words, ServerOptions& options) {
   else if (!ports.empty())
     refuse("--port-range: " + ports + " is not LOW-HIGH, two ports from 1 to 65535");
   if (options.cc == "fixed" && !options.rate_bps) refuse("--cc fixed needs --rate");
+  if (options.cc != "fixed" && options.rate_bps) refuse("--rate is for --cc fixed");
   if (!find_pacing(options.pacing)) refuse("--pacing: there are even and burst");
   if (!options.pacing.empty() && options.cc != "fixed") refuse("--pacing is for --cc fixed");
 }
