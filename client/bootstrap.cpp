@@ -143,6 +143,7 @@ void apply_configuration(Options& options, const SshConfig& config) {
   options.no_command = options.no_command || (!options.subsystem && config.text("sessiontype") == "none");
   options.background = options.background || config.is_on("forkafterauthentication");
   options.no_stdin = options.no_stdin || options.background || config.is_on("stdinnull");
+  options.quiet = options.quiet || config.is_quiet();
 }
 
 namespace {
@@ -213,8 +214,9 @@ std::string answer(const std::string& question, const Options& options, const Op
   std::string text = install_answer(*opening.offer, machine);
   if (options.quiet) return text;
   const bool sends = text.starts_with("send ");
+  const std::size_t size = text.size() - text.find('\n') - 1;
   say((sends ? "installing mcdtp-server on " : "there is no server to install on ") + options.host + " (" +
-      machine + (sends ? ", " + std::to_string(text.size()) + " bytes)" : ")"));
+      machine + (sends ? ", " + std::to_string(size) + " bytes)" : ")"));
   return text;
 }
 

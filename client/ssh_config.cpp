@@ -135,6 +135,12 @@ unsigned SshConfig::server_alive_count() const {
   return parse_number<unsigned>(text("serveralivecountmax")).value_or(0);
 }
 
+// `ssh -G` calls QUIET by its other name.
+bool SshConfig::is_quiet() const {
+  const std::string level = text("loglevel");
+  return level == "SILENT" || level == "QUIET" || level == "FATAL" || level == "ERROR";
+}
+
 bool SshConfig::makes_master() const {
   const std::string master = text("controlmaster"), persist = text("controlpersist");
   return (master == "auto" || master == "autoask") && !persist.empty() && persist != "no" &&

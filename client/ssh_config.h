@@ -39,6 +39,8 @@ class SshConfig {
   // ServerAliveInterval in seconds and ServerAliveCountMax; 0 where they are not set.
   unsigned server_alive_interval() const;
   unsigned server_alive_count() const;
+  // LogLevel ERROR and below.
+  bool is_quiet() const;
   // ssh leaves a master connection in the background for those who come later (ControlPersist).
   bool makes_master() const;
   // The host's name in known_hosts files.

@@ -66,6 +66,13 @@ TEST(SshConfig, OnAndOff) {
   }
 }
 
+TEST(SshConfig, LogLevels) {
+  for (const char* quiet : {"SILENT", "QUIET", "FATAL", "ERROR"})
+    EXPECT_TRUE(SshConfig(std::string("loglevel ") + quiet).is_quiet()) << quiet;
+  for (const char* text : {"", "loglevel INFO", "loglevel DEBUG3"})
+    EXPECT_FALSE(SshConfig(text).is_quiet()) << text;
+}
+
 TEST(SshConfig, OddText) {
   const SshConfig config(
       "port 99999\nconnecttimeout 7\nhostkeyalias Alias\nhostname h\n\nbare\naddressfamily inet");
