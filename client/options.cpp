@@ -135,7 +135,6 @@ void Parser::finish() {
   options_.background = settings_.fork_after_authentication.value_or(false);
   options_.forwards = settings_.forwards && settings_.clear_all_forwardings != true;
   options_.stdio_forward = settings_.stdio_forward;
-  options_.batch = settings_.batch_mode.value_or(false);
   options_.address_family = settings_.address_family.value_or(AddressFamily::kAny);
   const int level = settings_.log_level.value_or(kLogInfo);
   options_.quiet = level <= kLogError;

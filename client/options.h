@@ -40,7 +40,6 @@ struct Options {
   bool background = false;                   // -f
   bool forwards = false;                     // -L, -R or -D, or as -o lines; ssh says what they come to
   std::optional<std::string> stdio_forward;  // -W: where stdin and stdout go
-  bool batch = false;                        // BatchMode: nothing may prompt
   AddressFamily address_family = AddressFamily::kAny;
   // Where stdin is a terminal this run needs one on the far side (no command, no -T): then hand over.
   bool terminal_if_stdin_is_one = false;

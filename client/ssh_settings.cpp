@@ -95,7 +95,6 @@ void apply_text(SshSettings& settings, const Keyword& keyword) {
 
 constexpr std::array kRules = {
     Rule{"addressfamily", apply_named<&SshSettings::address_family, kFamilies>},
-    Rule{"batchmode", apply_named<&SshSettings::batch_mode, kFlags>},
     Rule{"clearallforwardings", apply_named<&SshSettings::clear_all_forwardings, kFlags>},
     Rule{"controlmaster", apply_named<&SshSettings::control_master, kMasters>},
     Rule{"dynamicforward", apply_forward},

@@ -20,7 +20,6 @@ struct SshSettings {
   std::optional<AddressFamily> address_family;
   std::optional<RequestTty> request_tty;
   std::optional<SessionType> session_type;
-  std::optional<bool> batch_mode;
   std::optional<bool> clear_all_forwardings;
   std::optional<bool> control_master;  // a master of its own is wanted, not only used or made when handy
   std::optional<bool> fork_after_authentication;

@@ -45,8 +45,6 @@ class BytePipe {
     compact();
     return broken_ ? Status::kBroken : status;
   }
-  // Bytes read that are no whole packet yet.
-  std::size_t partial() const { return unread_.size() - taken_; }
 
   Descriptor& in() { return *in_; }
   Descriptor& out() { return *out_; }

@@ -229,10 +229,6 @@ void Descriptor::close() {
   fd_.reset();
 }
 
-void Descriptor::restore_now() {
-  if (const auto flags = StdioFlags::current().lock()) flags->restore();
-}
-
 void open_missing_stdio() {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
     if (fcntl(fd, F_GETFD) >= 0) continue;

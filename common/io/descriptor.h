@@ -42,7 +42,7 @@ class StdioFlags;
 // Descriptors 0 and 1 are borrowed: the object works on a duplicate, so that both can stand in one epoll set
 // even where they are one open file (scp, sftp, a terminal), and 0 and 1 themselves stay open to the end of
 // the process, as with ssh. O_NONBLOCK belongs to the open file, which others may share: it is put back as found
-// when the last borrowing object goes, or by restore_now(). A terminal is opened a second time instead, for
+// when the last borrowing object goes. A terminal is opened a second time instead, for
 // others use it meanwhile.
 //
 // Descriptor 2 never comes here: it may share its open file with anything. See write_stderr_all().
@@ -84,10 +84,6 @@ class Descriptor {
   bool is_always_ready() const { return is_always_ready_; }
   // REQUIRES: is_open().
   int fd() const { return *fd_; }
-
-  // Puts the flags of 0 and 1 back while they are still borrowed: for the moment before exec. Nothing may be
-  // read or written through a Descriptor of theirs after it.
-  static void restore_now();
 
  private:
   Descriptor(asio::io_context& io, int fd, std::shared_ptr<StdioFlags> flags);

@@ -123,8 +123,6 @@ bool Endpoint::is_loopback() const {
   return IN6_IS_ADDR_LOOPBACK(&address.sin6_addr);
 }
 
-bool Endpoint::is_any() const { return with_port(0) == any(family()); }
-
 Endpoint Endpoint::with_port(std::uint16_t port) const {
   if (is_v4()) return Endpoint(make_v4(v4().sin_addr, htons(port)));
   sockaddr_in6 address = v6();

@@ -40,7 +40,6 @@ class Endpoint {
   bool is_v4() const { return family() == AF_INET; }
   std::uint16_t port() const;
   bool is_loopback() const;  // 127.0.0.0/8 or ::1
-  bool is_any() const;       // 0.0.0.0 or ::
 
   Endpoint with_port(std::uint16_t port) const;
 

@@ -371,8 +371,6 @@ TEST(Options, Facts) {
   EXPECT_FALSE(parse_options(Words{"-n", "host"}).terminal_if_stdin_is_one);
   EXPECT_FALSE(parse_options(Words{"-oRequestTTY=no", "host"}).terminal_if_stdin_is_one);
   EXPECT_FALSE(parse_options(Words{"host", "id"}).terminal_if_stdin_is_one);
-  EXPECT_TRUE(parse_options(Words{"-obatchmode TRUE", "host"}).batch);
-  EXPECT_FALSE(parse_options(Words{"host"}).batch);
   EXPECT_EQ(parse_options(Words{"-46", "host"}).address_family, AddressFamily::kIpv6);
   EXPECT_EQ(parse_options(Words{"-oAddressFamily=inet", "host"}).address_family, AddressFamily::kIpv4);
   EXPECT_EQ(parse_options(Words{"host"}).address_family, AddressFamily::kAny);
