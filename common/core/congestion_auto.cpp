@@ -23,7 +23,7 @@ constexpr int kMaxLookRounds = 8;
 constexpr int kManyDoubts = 2;
 constexpr int kManyCutsAtRest = 4;
 constexpr int kManyShortCutsAtRest = 8;  // on a short path, whose rounds say less
-constexpr int kUnqueuedCuts = 3;  // what was seen of a queue is not what loses: that is a policer
+constexpr int kUnqueuedCuts = 3;         // what was seen of a queue is not what loses: that is a policer
 
 constexpr double kAnswer = 0.25;
 constexpr double kMostCut = 0.5;  // is left at least: a round may have seen an outage

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "common/core/types.h"
@@ -15,6 +16,7 @@ namespace mcdtp {
 // queue on the path can hold it. Who had nothing to send saves up little.
 class Pacer {
  public:
+  static constexpr double kUnpaced = std::numeric_limits<double>::infinity();
   static constexpr Duration kLeastSaved = microseconds(200);
   static constexpr Duration kMostSaved = milliseconds(2);
   static constexpr int kMissedShare = 4;  // of the RTT; but no less than what is saved up
@@ -22,7 +24,7 @@ class Pacer {
   // Bytes that are made up for on any path if they were due in kMostMissed: half of a short queue.
   static constexpr double kAlwaysMissed = 32 * 1024;
 
-  // Bytes per second, > 0; infinity means no pacing.
+  // Bytes per second, > 0.
   void set_rate(Time now, double rate) {
     refill(now);
     rate_ = rate;

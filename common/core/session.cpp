@@ -12,6 +12,10 @@ namespace mcdtp {
 namespace {
 
 constexpr Duration kMinUdpPatience = seconds(1);
+// Of a stream channel that is paced: what goes at a time.
+constexpr double kStreamTrain = 0.02;  // s
+constexpr double kLeastTrain = 2400;   // bytes
+constexpr double kMostTrain = 32 * 1024;
 
 }  // namespace
 
@@ -24,6 +28,8 @@ Session::Session(Time now, SessionConfig config)
       make_congestion_(std::move(config.congestion)),
       scheduler_(channels_, streams_, config.coupling),
       started_(now) {
+  stream_pacer_.set_rate(now, config.max_stream_rate);
+  stream_pacer_.set_quantum(std::clamp(config.max_stream_rate * kStreamTrain, kLeastTrain, kMostTrain));
   CHECK(wished_channels_ >= 1 && wished_channels_ <= kMaxDatagramChannels && make_congestion_);
   if (config.coupling == Coupling::kCoupled) common_flow_ = std::make_shared<Flow>(now, make_congestion_());
   streams_.wish_memory(memory_);
@@ -215,7 +221,9 @@ Time Session::data_timer() const {
     if (!channel.proved() && !may_carry_early(channel)) continue;
     if (scheduler_.will_carry(channel)) next = std::min(next, channel.flow->ready_at());
   }
-  return next;
+  const Channel* link = control_link();
+  const bool waits = stream_paused_ && proved_datagram_ == 0 && link != nullptr && !link->blocked;
+  return waits ? std::min(next, stream_pacer_.ready_at()) : next;
 }
 
 Time Session::next_timeout() const {

@@ -10,6 +10,7 @@
 #include "common/core/channel.h"
 #include "common/core/copies.h"
 #include "common/core/flow.h"
+#include "common/core/pacer.h"
 #include "common/core/packet_header.h"
 #include "common/core/packetizer.h"
 #include "common/core/scheduler.h"
@@ -26,6 +27,7 @@ struct SessionConfig {
   std::function<std::unique_ptr<CongestionController>()> congestion;
   Coupling coupling = Coupling::kCoupled;
   std::size_t max_datagram = PathMtu::kMost;  // bytes of UDP payload, at least PathMtu::kBase
+  double max_stream_rate = Pacer::kUnpaced;   // bytes/s of records with data on stream channels, > 0
 };
 
 // What the driver has to know, besides what happens to streams.
@@ -208,7 +210,7 @@ class Session {
   void pair_twins(SentPacket& copy, const PacketName& name, const PacketName& original);
   bool carries_control(const Channel& channel);
   bool may_send_data(Time now, Channel& channel, std::size_t room);
-  bool stream_channel_may_send(const Channel& channel, std::size_t room) const;
+  bool stream_channel_may_send(Time now, const Channel& channel, std::size_t room);
   bool is_in_flight(const Channel& channel) const;
   OutgoingPacket seal_off(Time now, Channel& channel, Packetizer& packet, PathId path,
                           const std::optional<PacketName>& copied);
@@ -231,6 +233,8 @@ class Session {
   Streams streams_;
   std::function<std::unique_ptr<CongestionController>()> make_congestion_;
   std::shared_ptr<Flow> common_flow_;  // of all datagram channels; none where each has its own
+  Pacer stream_pacer_;                 // of the data on stream channels
+  bool stream_paused_ = false;         // by it, when last asked
   Scheduler scheduler_;
   Copies copies_{channels_};
   std::size_t proved_datagram_ = 0;

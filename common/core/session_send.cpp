@@ -102,7 +102,7 @@ bool Session::may_send_data(Time now, Channel& channel, std::size_t room) {
     if (channel.is_datagram()) channel.flow->on_nothing_to_send();
     return false;
   }
-  if (!channel.is_datagram()) return proved_datagram_ == 0 && stream_channel_may_send(channel, room);
+  if (!channel.is_datagram()) return proved_datagram_ == 0 && stream_channel_may_send(now, channel, room);
   if (!(channel.proved() || may_carry_early(channel)) || !channel.flow->has_room()) return false;
   if (!channel.flow->may_send(now)) {
     scheduler_.on_pause();
@@ -116,11 +116,15 @@ bool Session::is_in_flight(const Channel& channel) const {
   return channel.is_datagram() && (channel.proved() || is_early());
 }
 
-bool Session::stream_channel_may_send(const Channel& channel, std::size_t room) const {
-  if (control_link() != &channel || leaves_to_early()) return false;
+bool Session::stream_channel_may_send(Time now, const Channel& channel, std::size_t room) {
+  if (control_link() != &channel) return false;
+  stream_paused_ = false;
+  if (leaves_to_early()) return false;
   const std::uint64_t window = udp_decided_ ? channel.stream_window() : kStreamChannelWindow;
   const std::uint64_t held = channel.sent.bytes_outstanding();
-  return held == 0 || held + room <= window;
+  if (held > 0 && held + room > window) return false;
+  stream_paused_ = !stream_pacer_.may_send(now);
+  return !stream_paused_;
 }
 
 std::optional<PacketName> Session::fill_copy(Time now, Channel& channel, Packetizer& packet,
@@ -174,7 +178,8 @@ OutgoingPacket Session::seal_off(Time now, Channel& channel, Packetizer& packet,
     statistics_.largest_sent = std::max<std::size_t>(statistics_.largest_sent, sent.size);
     if (packet.has_data()) channel.mtu.on_data_sent(now, sent.size);
   }
-  if (packet.has_data() && channel.is_datagram()) scheduler_.on_sent(sent.size);
+  if (packet.has_data())
+    channel.is_datagram() ? scheduler_.on_sent(sent.size) : stream_pacer_.on_sent(sent.size);
   if (channel.is_datagram()) copies_.on_sent(sent.size);
   if (copied) pair_twins(sent, {channel.id(), out.number}, *copied);
   channel.sent.add(std::move(sent));

@@ -1,12 +1,18 @@
 #include "common/io/session_config.h"
 
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 
 #include "common/core/congestion_capped.h"
 #include "common/io/system.h"
 
 namespace mcdtp {
+namespace {
+
+constexpr std::uint64_t kNoRate = std::numeric_limits<std::uint64_t>::max();
+
+}  // namespace
 
 SessionConfig make_session_config(Role role, const SendingOptions& options, std::size_t channels,
                                   std::size_t used) {
@@ -24,6 +30,9 @@ SessionConfig make_session_config(Role role, const SendingOptions& options, std:
     auto control = make_congestion(name, rate, pacing, random_number());
     return cap && control ? std::make_unique<CongestionCapped>(std::move(control), *cap) : std::move(control);
   };
+  // TCP's control and ssh's know of neither.
+  const auto told = std::min(options.rate.value_or(kNoRate), options.max_rate.value_or(kNoRate));
+  if (told != kNoRate) config.max_stream_rate = std::max(1.0, static_cast<double>(told) / 8);
   config.coupling = options.coupling;
   config.max_datagram = options.max_datagram;
   if (!config.congestion())

@@ -57,6 +57,25 @@ TEST(UdpScenario, LittleStandsOnSshUntilUdpIsDecided) {
   EXPECT_GT(most, Session::kStreamChannelWindow / 2);
 }
 
+// Where UDP is blocked a rate that was told holds all the same: in each second, and it is used.
+TEST(UdpScenario, AToldRateHoldsOverSsh) {
+  for (const double rate : {2e4, 2e5}) {
+    WorldSettings settings = blocked(milliseconds(20));
+    settings.max_stream_rate = rate;
+    World world(settings);
+    world.client.send(kStdio, 20'000'000);
+    std::uint64_t before = 0;
+    for (int second = 1; second <= 10; ++second) {
+      world.run_until([] { return false; }, seconds(second));
+      const std::uint64_t received = world.server.received(kStdio);
+      EXPECT_LE(static_cast<double>(received - before), 1.1 * rate + Session::kStreamChannelWindow / 4.0);
+      before = received;
+    }
+    EXPECT_GE(static_cast<double>(before), 0.8 * 10 * rate) << rate;
+    EXPECT_TRUE(world.server.intact());
+  }
+}
+
 TEST(UdpScenario, AllChannelsAreProvedBothWays) {
   World world(clean());
   const auto proved = [&] {

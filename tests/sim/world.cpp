@@ -28,6 +28,7 @@ std::shared_ptr<Link> shared(const std::shared_ptr<Link>& given, const LinkSetti
 
 SessionConfig session_config(Role role, const WorldSettings& settings) {
   SessionConfig config;
+  config.max_stream_rate = settings.max_stream_rate;
   config.role = role;
   config.channels = settings.channels;
   config.memory = role == Role::kServer ? settings.server_memory.value_or(settings.memory) : settings.memory;

@@ -29,6 +29,7 @@ struct WorldSettings {
   std::map<ChannelId, LinkSettings> own_down;
   std::size_t interface_mtu = 1228;  // of both hosts, for IP packets; this one leaves nothing to search
   double ssh_rate_bps = 4e6;         // what the SSH connection carries each way
+  double max_stream_rate = Pacer::kUnpaced;  // of what is sent on it, see SessionConfig
   std::string congestion = "auto";
   std::optional<std::uint64_t> fixed_rate_bps;
   Pacing pacing = Pacing::kTrains;
