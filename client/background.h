@@ -7,8 +7,8 @@ namespace mcdtp {
 class Background {
  public:
   // Returns in the process that does all; the other one never does. That one ends with 0 after go(), else with the
-  // first one's status. SIGINT, SIGQUIT and SIGHUP are ignored from here on, also by ssh that logs in: it stays
-  // in the process group of the terminal, where a Ctrl-C is meant for others then.
+  // first one's status. SIGINT, SIGQUIT and SIGHUP are ignored until the session begins, and by the ssh that logs in for
+  // good: it stays in the process group of the terminal, where a Ctrl-C is meant for others then.
   // REQUIRES: there is no other thread. Throws where the system gives no pipe or process.
   Background();
   Background(const Background&) = delete;

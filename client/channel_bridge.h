@@ -35,7 +35,7 @@ class SshChannel {
 };
 
 // Carries our 0 to the channel, the channel to our 1 and 2, as a running ssh does: half-closed either way
-// where an end comes, and at most 32 kB held in each direction. It sleeps in poll() where nothing can
+// where an end comes, and at most 32 kB held of each stream. It sleeps in poll() where nothing can
 // move. What nobody reads any more is dropped. Descriptors 0 and 1 become non-blocking; 2 stays as it is.
 class ChannelBridge {
  public:

@@ -56,7 +56,7 @@ class ChildProcess {
 // from here on.
 void keep_exit_statuses();
 
-// Signals as at login: none blocked, SIGPIPE and SIGUSR1 not ignored. Both outlive exec. Async-signal-safe.
+// Signals as at login: none blocked, SIGPIPE, SIGXFSZ and SIGUSR1 not ignored. All outlive exec. Async-signal-safe.
 void restore_signals();
 
 struct Pipe {

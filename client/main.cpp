@@ -1,7 +1,6 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <ctime>
 #include <exception>
 #include <memory>
 #include <string>
@@ -18,6 +17,7 @@
 #include "client/session.h"
 #include "client/ssh_exec.h"
 #include "common/io/descriptor.h"
+#include "common/io/system.h"
 
 namespace {
 
@@ -36,7 +36,7 @@ int print(std::string_view text) {
   mcdtp::hand_over(options.words_for_hand_over());
 }
 
-std::int64_t seconds_since_1970() { return static_cast<std::int64_t>(std::time(nullptr)); }
+std::int64_t seconds_since_1970() { return mcdtp::time_of_day().tv_sec; }
 
 // A shell says so of what it cannot run, a server of ours and ssh of what failed, our own line of whom nobody waits for
 // any more: the far side is out of order or slow, which will not last.

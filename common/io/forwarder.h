@@ -35,8 +35,8 @@ class Forwarder {
   struct Hooks {
     // The target is reached: before the first byte from there goes on.
     std::function<void()> on_reached;
-    // It is not, and will not be. The stream is given up for that reason after this, unless this returns true: then
-    // what was written to the stream, and finished, still goes out.
+    // It is not, and will not be. The stream is given up for that reason after this, unless this returns true, where
+    // we were to make it: then what was written to the stream, and finished, still goes out.
     std::function<bool(const Dialer::Outcome&)> on_failed;
   };
 
