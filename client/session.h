@@ -10,9 +10,10 @@
 namespace mcdtp {
 
 // Runs the session that a greeting has opened: stdin up, stdout and stderr down, and forwarded ports, until the
-// command's status is in and all its output is written. Returns the exit status: the command's, or 255 with one sentence on stderr.
-// REQUIRES: login.finder.greeting().
-// `end_signals`: those that end it. `on_ready`: called once, when all ports that are to be forwarded stand, or were said not to.
+// command's status is in and all its output is written. Returns the exit status: the command's, or 255 with one sentence on
+// stderr. REQUIRES: login.finder.greeting().
+// `end_signals`: those that end it. `on_ready`: called once, when all ports that are to be forwarded stand, or were said
+// not to.
 int run_session(const Options& options, const ForwardPlan& plan, Login& login, TransferLog& log,
                 const std::vector<int>& end_signals, std::function<void()> on_ready);
 

@@ -41,8 +41,8 @@ class RealSsh {
 [[noreturn]] void hand_over(const std::vector<std::string>& words);
 
 // The command line, "ssh" included, that logs in and runs `exec_line` on the far host, or the subsystem that is the
-// server, without terminal, forwardings or command of the configuration. ssh keeps the first value of an option, so ours come first.
-// REQUIRES: options.action is kRun.
+// server, without terminal, forwardings or command of the configuration. ssh keeps the first value of an option, so ours
+// come first. REQUIRES: options.action is kRun.
 std::vector<std::string> bootstrap_argv(const Options& options, const std::string& exec_line);
 
 // A running real ssh: our pipes are its stdin and stdout, its stderr is ours. Start it on the main thread.

@@ -67,7 +67,8 @@ class CongestionController {
   virtual bool sends_trains() const { return false; }
   // Data go out although nothing has come back yet, for the RTT is not short.
   virtual void on_early() {}
-  // It is not to send trains: other controllers send on the same path at the same time, or the rate is not its own to choose.
+  // It is not to send trains: other controllers send on the same path at the same time, or the rate is not its own to
+  // choose.
   virtual void forbid_trains() {}
 };
 

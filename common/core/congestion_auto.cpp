@@ -116,11 +116,13 @@ void CongestionAuto::give_way(const ReportSample& sample) {
   contest_.forget_window();
 }
 
-// What is lost of what is sent quietly tells a policer from a path that has begun to lose: it has to be looked at meanwhile.
+// What is lost of what is sent quietly tells a policer from a path that has begun to lose: it has to be looked at
+// meanwhile.
 void CongestionAuto::note_cut() {
   steps_.see_loss();
   cuts_at_rest_ = steps_.rests() ? cuts_at_rest_ + 1 : 0;
-  // No policer takes that much again and again of what is sent no faster than it came through: what was sent quietly had luck.
+  // No policer takes that much again and again of what is sent no faster than it came through: what was sent quietly had
+  // luck.
   if (cuts_at_rest_ == (is_short_path() ? kManyShortCutsAtRest : kManyCutsAtRest)) loss_.forget_any_quiet();
   const bool may_be_policed = !is_queued() && loss_.is_ours();
   unqueued_cuts_ = may_be_policed ? unqueued_cuts_ + 1 : 0;
@@ -172,8 +174,8 @@ bool CongestionAuto::is_time_for_down(Time now) const {
          (is_free || now - phase_began_ >= least);
 }
 
-// More is lost than the path is known to lose, no queue was seen, and rounds are so short that too little was sent quietly to
-// know whose the loss is: one after another would be sent for nothing until then.
+// More is lost than the path is known to lose, no queue was seen, and rounds are so short that too little was sent quietly
+// to know whose the loss is: one after another would be sent for nothing until then.
 bool CongestionAuto::looks_on(Time now) const {
   const bool is_in_the_dark = !sees_queues() && !loss_.knows_whose() && loss_.loses_more();
   const double sent = kDownGain * rate_ * to_seconds(now - phase_began_);

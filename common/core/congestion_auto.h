@@ -39,11 +39,12 @@ namespace mcdtp {
 //             its beginning, which meets the queue of before. Several, where they are short and it is not known whose
 //             the loss is
 //
-// Where others fill the queue, see Contest, kLevel does what TCP CUBIC does: in doubt, see below, from somewhat below the target
-// on, for that of who sends little is long. It takes a loss for congestion only where the queue is full and the path loses next
-// to nothing by itself, or where more is lost than it does. While others keep the queue full, what was taken for p0 fades, for
-// they could not, did the path lose much: slowly while the rounds lose as much. Who has never seen a queue, however much was
-// sent, believes in no p0 unless the RTT is calm: a queue that others keep full moves. A kDown that finds the queue empty ends that.
+// Where others fill the queue, see Contest, kLevel does what TCP CUBIC does: in doubt, see below, from somewhat below the
+// target on, for that of who sends little is long. It takes a loss for congestion only where the queue is full and the path
+// loses next to nothing by itself, or where more is lost than it does. While others keep the queue full, what was taken for
+// p0 fades, for they could not, did the path lose much: slowly while the rounds lose as much. Who has never seen a queue,
+// however much was sent, believes in no p0 unless the RTT is calm: a queue that others keep full moves. A kDown that finds
+// the queue empty ends that.
 //
 // Who comes to a queue that is full already takes its RTT for the path's own, and its losses for random ones. Hence
 // doubt: it begins with a start-up that lost more than any path does, grows with each kDown that does not find the queue

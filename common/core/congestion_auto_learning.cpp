@@ -183,8 +183,8 @@ void CongestionAuto::note_late_quiet_losses() {
   if (learns_from_quiet_) loss_.on_quiet(0, round_.quiet_lost);
 }
 
-// What was sent quietly met a short queue, as far as the RTT tells. Where no queue was ever seen it tells if it is calm; but
-// hardly of what the start-up left.
+// What was sent quietly met a short queue, as far as the RTT tells. Where no queue was ever seen it tells if it is calm;
+// but hardly of what the start-up left.
 bool CongestionAuto::found_room() const {
   if (queue_.found_shorter() || !queue_.is_short()) return false;
   return sees_queues() || (went_down_ && queue_.is_calm());
@@ -213,9 +213,9 @@ double CongestionAuto::round_taken() const {
   return std::clamp(round_.covered, sent, most) / (1 - loss_of_round());
 }
 
-// What the path has lost of a round. Chance takes more of it in one and less in another, and more so in bursts; what was sent
-// and lost has taken the path's time all the same. Not beyond what chance explains, and where the buffer may overflow what
-// is known of the path counts.
+// What the path has lost of a round. Chance takes more of it in one and less in another, and more so in bursts; what was
+// sent and lost has taken the path's time all the same. Not beyond what chance explains, and where the buffer may overflow
+// what is known of the path counts.
 double CongestionAuto::loss_of_round() const {
   const double own = loss_.own();
   if (may_overflow() || contest_.is_on()) return own;

@@ -7,9 +7,9 @@
 
 namespace mcdtp {
 
-// Whether others fill every queue here and stop only at loss, as TCP CUBIC does: beside them a short queue would be left with
-// nothing. They are there when the queue has stayed far over what we aim at for some rounds, and some time, although we gave
-// way; then we do what TCP CUBIC does, until a queue is found to be gone. Windows in bytes.
+// Whether others fill every queue here and stop only at loss, as TCP CUBIC does: beside them a short queue would be left
+// with nothing. They are there when the queue has stayed far over what we aim at for some rounds, and some time, although
+// we gave way; then we do what TCP CUBIC does, until a queue is found to be gone. Windows in bytes.
 class Contest {
  public:
   bool is_on() const { return tcp_.has_value(); }
@@ -40,8 +40,8 @@ class Contest {
   // Nothing of what was seen counts any more.
   void forget() { forget_window(), crowded_rounds_ = 0; }
 
-  // After so many rounds in which less was sent, to see whether it may end: a queue that is all our own falls by what we send
-  // less; beside others it falls by less, and we go back. `queue` and `rtt` in seconds.
+  // After so many rounds in which less was sent, to see whether it may end: a queue that is all our own falls by what we
+  // send less; beside others it falls by less, and we go back. `queue` and `rtt` in seconds.
   bool trial_goes_on(int rounds, double queue, double rtt) {
     if (!is_on()) return false;
     const double fallen = queue_before_ - queue;

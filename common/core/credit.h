@@ -90,8 +90,8 @@ class MemoryShares {
 // Sizes windows from what arrives: a stream that loses packets needs rate x RTT x (1 + k), k the rounds until
 // all packets are in, each about 1.4 RTT long: a loss is noticed some reports late. The losses of a whole transfer
 // count, not those of one RTT: 100,000 packets at 5 % need k = 4, at 10 % k = 5. kRounds covers that, and the
-// two RTTs by which the measure lags behind a start-up. One that knows the rate from its first trains goes there at once, so
-// what has come counts before an RTT is over.
+// two RTTs by which the measure lags behind a start-up. One that knows the rate from its first trains goes there at once,
+// so what has come counts before an RTT is over.
 class WindowTuner {
  public:
   static constexpr std::uint64_t kRounds = 12;

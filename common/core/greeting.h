@@ -63,8 +63,8 @@ inline constexpr std::size_t kMaxExecLine = 100 * 1024;
 
 // The exec line: the same bytes, of the same meaning, for every login shell (sh, csh and fish families). It
 // runs the server or, where there is none, prints plain_line() and runs the command as sshd would have (a
-// subsystem, or what needs a server: prints no_subsystem_line() and ends). Unset when it cannot be said so: longer than kMaxExecLine,
-// a NUL byte, or an environment name no shell could export. Then the real ssh has to run.
+// subsystem, or what needs a server: prints no_subsystem_line() and ends). Unset when it cannot be said so: longer than
+// kMaxExecLine, a NUL byte, or an environment name no shell could export. Then the real ssh has to run.
 std::optional<std::string> build_exec_line(const ExecRequest& request);
 
 // The server's words out of an exec line, for a server that the far sshd forces on the client's key, and that finds

@@ -8,11 +8,11 @@
 
 namespace mcdtp {
 
-// What a start-up learns of the path's rate before it has sent at that rate: its first packets go in trains, see Dispersion,
-// and those that follow in longer ones where these were too fast to be told.
+// What a start-up learns of the path's rate before it has sent at that rate: its first packets go in trains, see
+// Dispersion, and those that follow in longer ones where these were too fast to be told.
 // Once the trains agree the pace is kShare of what they say at once, for others may be there, and then no more than that
-// until it has come through, and a little more from there on: either a queue shows, and that is the end of the start-up, or the
-// trains were wrong, and the start-up goes on as without them. Rates in bytes/s.
+// until it has come through, and a little more from there on: either a queue shows, and that is the end of the start-up, or
+// the trains were wrong, and the start-up goes on as without them. Rates in bytes/s.
 class HeadStart {
  public:
   static constexpr double kTrain = 16 * 1200;      // bytes
@@ -37,7 +37,8 @@ class HeadStart {
     if (trains_.rate() > 0 && is_long_ago) forget();
     if (wants_long_trains() && is_long_ago) give_up();
   }
-  // The trains do not get through, for a policer lets some pass at the speed of the wire and no more; or none are to be sent.
+  // The trains do not get through, for a policer lets some pass at the speed of the wire and no more; or none are to be
+  // sent.
   void give_up() {
     over_ = true;
     forget();

@@ -23,8 +23,8 @@ class PathLoss {
   // The same of any round, whatever the queue.
   void on_any_quiet(double covered, double lost) { any_quiet_.add(covered, lost, kAnyQuietMemory); }
   void forget_any_quiet() { any_quiet_ = {}; }
-  // No queue was seen, whatever was sent, and the RTT moves: then nothing tells the path's own loss from that of a queue which is
-  // always full. Or a shorter RTT was found: what was taken for a short queue was none.
+  // No queue was seen, whatever was sent, and the RTT moves: then nothing tells the path's own loss from that of a queue
+  // which is always full. Or a shorter RTT was found: what was taken for a short queue was none.
   void forget_own() { quiet_ = {}; }
   // Others keep the queue full all the same: who can do that loses little on this path. `left`: a share.
   void fade_own(double left) { quiet_.lost *= left; }
@@ -46,8 +46,8 @@ class PathLoss {
 
   double own() const { return std::min(kMaxOwn, share(quiet_.covered + prior(), quiet_.lost)); }
   double recent() const { return share(covered_, lost_); }
-  // Enough was sent quietly to say whose loss it is. Where hardly anything is lost of that, or hardly more than a path that is
-  // known for longer loses by itself, what is lost of the rest is what we send too much.
+  // Enough was sent quietly to say whose loss it is. Where hardly anything is lost of that, or hardly more than a path that
+  // is known for longer loses by itself, what is lost of the rest is what we send too much.
   bool knows_whose() const { return any_quiet_.sum() > kFewQuiet; }
   bool is_ours() const {
     const double known = quiet_.sum() > kAnyQuietMemory ? own() + kMargin / 2 : 0;

@@ -94,7 +94,8 @@ class PathMtu {
   std::size_t data_ = 0;                     // bytes since the last probe
   Time raise_at_ = kNever;                   // when kComplete is over
 
-  // Packets that are no probes, while size() is kBase, or while it is more: those are large that kBase bytes, or more, make.
+  // Packets that are no probes, while size() is kBase, or while it is more: those are large that kBase bytes, or more,
+  // make.
   struct Arrivals {
     void on_large_lost(PacketNumber number);
     bool is_black_hole() const { return large_lost >= kBlackHoleLosses && small_since; }

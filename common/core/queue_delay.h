@@ -88,8 +88,8 @@ class QueueDelay {
   bool is_empty() const { return !found_shorter_ && round() < std::max(kEmpty * longest(), kHostDelay); }
   // As long as it ever was of late, and that is more than hosts or a train of ours make.
   bool is_full() const { return round() > std::max(kFull * longest(), train_delay()); }
-  // The same, and also where no queue of late was so long, for a buffer may be as short as a train of ours: nearly as long as
-  // any of them, and more than hosts make.
+  // The same, and also where no queue of late was so long, for a buffer may be as short as a train of ours: nearly as long
+  // as any of them, and more than hosts make.
   bool may_fill_buffer() const {
     const bool none_is_long = longest() < train_delay();
     return is_full() || (none_is_long && round() > std::max(kNearly * longest(), kHostDelay));

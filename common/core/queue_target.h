@@ -6,9 +6,9 @@
 namespace mcdtp {
 
 // How long a queue may be for who sends at `rate` (bytes/s, > 0) on a path of `rtt`, without a queue, whose buffer holds
-// `buffer` (0: not known), in trains of `train`, all in seconds: less than an RTT that is not short, and less than a part of
-// the buffer, but more than our own trains make. Up to there, too, it is the less the more is sent, or nothing would bring
-// two to the same rate.
+// `buffer` (0: not known), in trains of `train`, all in seconds: less than an RTT that is not short, and less than a part
+// of the buffer, but more than our own trains make. Up to there, too, it is the less the more is sent, or nothing would
+// bring two to the same rate.
 inline double queue_target(double rate, double rtt, double buffer, double train) {
   constexpr double kAtOne = 15;        // s at 1 byte/s: 13 ms at 10 Mbit/s, 4.2 ms at 100, 1.3 ms at 1,000
   constexpr double kLeast = 0.0005;    // s: what hosts add without any queue

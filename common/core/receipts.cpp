@@ -33,7 +33,8 @@ void Receipts::schedule(Time now, bool asks_for_report, bool nothing_left) {
   // At once at the first hole of a new loss episode, then again as often as the sender wishes.
   const bool new_episode = new_gap_ && now - last_gap_report_ >= interval_;
   if (new_episode) last_gap_report_ = now;
-  // Where reports are to be dense, the first of a train is reported by itself: how the path draws the rest out shows from it.
+  // Where reports are to be dense, the first of a train is reported by itself: how the path draws the rest out shows from
+  // it.
   const bool begins_train = after_pause_ && takes_trains_;
   const bool is_due = new_episode || begins_train || unreported_ >= kMaxUnreported;
   const Duration wait = is_due ? Duration{} : nothing_left ? std::min(interval_, kMinInterval) : interval_;

@@ -116,7 +116,8 @@ class Opener {
       : keys_(&keys), direction_(direction), channel_(channel) {}
 
   // The frames, where they stood in `packet`. Unset: too short, of another channel, more than one epoch
-  // behind the newest opened or kMostAhead before it, or not authentic; then the packet's frames are spoilt, its header is not.
+  // behind the newest opened or kMostAhead before it, or not authentic; then the packet's frames are spoilt, its header is
+  // not.
   [[nodiscard]] std::optional<MutableBytes> open(MutableBytes packet);
 
  private:

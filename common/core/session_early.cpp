@@ -61,7 +61,8 @@ void Session::end_early() {
   count_in_flight();
 }
 
-// What stands on a stream channel does not go there again while that lives; by a datagram channel that is found later it may.
+// What stands on a stream channel does not go there again while that lives; by a datagram channel that is found later it
+// may.
 void Session::withdraw_copied(Channel& channel) {
   for (SentPacket& packet : channel.sent.packets()) {
     if (!std::exchange(packet.copied, false) || packet.state != SentPacket::State::kOutstanding) continue;

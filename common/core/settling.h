@@ -9,7 +9,8 @@ namespace mcdtp {
 // seconds.
 class Settling {
  public:
-  // A round is over that took so long. `shows`: it saw a queue. `is_short`: the path is. `is_longest`: the queue is, of late.
+  // A round is over that took so long. `shows`: it saw a queue. `is_short`: the path is. `is_longest`: the queue is, of
+  // late.
   void on_round(bool shows, double took, bool is_short, bool is_longest) {
     const double needed = !is_short ? 0 : is_longest ? kLongestSettled : kSettled;
     stood_ = shows ? stood_ + took : 0;

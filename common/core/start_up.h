@@ -8,9 +8,9 @@
 
 namespace mcdtp {
 
-// How a rate is found that nothing is known of: the first window is paced, and grows with the RTT; from there on the pace is a
-// multiple of what comes through, until that no longer grows, or of what trains say, see HeadStart. What else ends it, a
-// queue or losses, is not seen here. Rates in bytes/s, windows in bytes.
+// How a rate is found that nothing is known of: the first window is paced, and grows with the RTT; from there on the pace
+// is a multiple of what comes through, until that no longer grows, or of what trains say, see HeadStart. What else ends it,
+// a queue or losses, is not seen here. Rates in bytes/s, windows in bytes.
 class StartUp {
  public:
   // Data go out before anything has come back.
@@ -37,8 +37,8 @@ class StartUp {
     return is_time && head_start_.wants_trains() && (knows_rtt_ || sends_early_) && rtt_ >= kShortRtt;
   }
   double train() const { return head_start_.train(); }
-  // What is sent now queues by itself: a train does, unless the path is fast, and so does what was sent before anything was known
-  // of the path.
+  // What is sent now queues by itself: a train does, unless the path is fast, and so does what was sent before anything was
+  // known of the path.
   bool queues_by_itself(const ReportSample& sample) const {
     return sample.newest_covered <= early_ || (sends_trains() && !head_start_.wants_long_trains());
   }

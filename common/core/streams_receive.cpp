@@ -11,8 +11,8 @@ constexpr std::uint64_t kMostAtOnce = 4096;
 
 }  // namespace
 
-// Streams that the peer may have forgotten already: it has said its last and knows by COMPLETE that we have it, and we have said
-// ours.
+// Streams that the peer may have forgotten already: it has said its last and knows by COMPLETE that we have it, and we have
+// said ours.
 std::size_t Streams::perhaps_over() const {
   const auto is_perhaps_over = [](const auto& entry) {
     const Stream& stream = entry.second;
@@ -21,8 +21,9 @@ std::size_t Streams::perhaps_over() const {
   return static_cast<std::size_t>(std::count_if(streams_.begin(), streams_.end(), is_perhaps_over));
 }
 
-// Where there is no room for one more it is refused, not the session. Those that may be over take no room from others, but there
-// are no more of them than of these. What is refused is remembered until the peer has said how much it sent in vain, for credit.
+// Where there is no room for one more it is refused, not the session. Those that may be over take no room from others, but
+// there are no more of them than of these. What is refused is remembered until the peer has said how much it sent in vain,
+// for credit.
 Stream* Streams::find_or_create(StreamId id) {
   if (id < next_peer_ || id % 2 != next_peer_ % 2) return find(id);
   const std::uint64_t many = (id - next_peer_) / 2 + 1;

@@ -52,8 +52,8 @@ class Forwarder {
   // May one more come in there? Where targets do not answer, those that wait for them take no more streams than are left:
   // of n such places there is always one part in n + 1 for the others.
   bool may_accept(const Entrance& at) const { return at.waiting() < driver_.streams().room(); }
-  // Carries `socket`, which came in `at`, by a new stream. What it sends goes out at once, after `early`; what comes for it waits for the
-  // target where there is an on_reached. False: it may not be accepted, and the socket is closed.
+  // Carries `socket`, which came in `at`, by a new stream. What it sends goes out at once, after `early`; what comes for it
+  // waits for the target where there is an on_reached. False: it may not be accepted, and the socket is closed.
   // REQUIRES: is_sayable(target).
   bool carry(const Entrance& at, std::shared_ptr<Descriptor> socket, const Target& target, Bytes early = {},
              Hooks hooks = {});
