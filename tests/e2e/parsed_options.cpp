@@ -60,7 +60,6 @@ int main(int argc, char** argv) {
   print("no-command", options.no_command);
   print("background", options.background);
   print("forwards", options.forwards);
-  print("batchmode", options.batch);
   print("addressfamily", std::string(name_of(options.address_family)));
   print("terminal", options.terminal_if_stdin_is_one);
   print_words("ssh-word", options.ssh_words);

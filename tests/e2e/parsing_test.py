@@ -217,7 +217,6 @@ def differences(words):
         "user": (unhex(first(ours, "user", os.environ["USER"].encode().hex())), first(wanted, "user")),
         "port": (first(ours, "port", first(wanted, "port")), first(wanted, "port")),
         "stdinnull": (first(ours, "stdinnull"), first(wanted, "stdinnull")),
-        "batchmode": (first(ours, "batchmode"), first(wanted, "batchmode")),
         "addressfamily": (first(ours, "addressfamily"), first(wanted, "addressfamily")),
         "no command": (first(ours, "no-command") == "yes", first(wanted, "sessiontype") == "none"),
         "background": (first(ours, "background"), first(wanted, "forkafterauthentication")),
