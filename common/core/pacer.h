@@ -31,6 +31,7 @@ class Pacer {
   }
   // Bytes let go at one wake-up, at least.
   void set_quantum(double bytes) { quantum_ = bytes; }
+  std::size_t quantum() const { return static_cast<std::size_t>(quantum_); }
 
   bool may_send(Time now) {
     refill(now);

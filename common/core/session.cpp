@@ -29,6 +29,7 @@ Session::Session(Time now, SessionConfig config)
       scheduler_(channels_, streams_, config.coupling),
       started_(now) {
   stream_pacer_.set_rate(now, config.max_stream_rate);
+  // A record at a time where that is little: the next one has to wait for as long.
   stream_pacer_.set_quantum(std::clamp(config.max_stream_rate * kStreamTrain, kLeastTrain, kMostTrain));
   CHECK(wished_channels_ >= 1 && wished_channels_ <= kMaxDatagramChannels && make_congestion_);
   if (config.coupling == Coupling::kCoupled) common_flow_ = std::make_shared<Flow>(now, make_congestion_());

@@ -45,8 +45,7 @@ std::optional<OutgoingPacket> Session::poll_packet(Time now, ChannelId id, Mutab
 
 // The path to probe next, else the one in use, else the one to answer on.
 std::optional<Session::Heading> Session::choose_path(Channel& channel) {
-  constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
-  if (!channel.is_datagram()) return Heading{0, kUnlimited, false};
+  if (!channel.is_datagram()) return Heading{0, std::max(kMinPacketRoom, stream_pacer_.quantum()), false};
   const auto heading = [&](PathId path, bool probing) -> std::optional<Heading> {
     const std::uint64_t allowed = channel.paths.allowance(path);
     if (allowed < kMinReply) return std::nullopt;
