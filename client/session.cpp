@@ -25,13 +25,35 @@ constexpr Duration kSignalGrace = milliseconds(50);
 // For what nobody asked for: without a command stdout is not ours to touch.
 class NullSink : public Sink {
  public:
-  IoResult write(std::span<const iovec> buffers) override {
+  IoResult write(std::span<const iovec> buffers) override { return all_of(buffers); }
+  void async_wait_writable(WaitHandler) override {}
+  void finish() override {}
+
+  static IoResult all_of(std::span<const iovec> buffers) {
     std::size_t size = 0;
     for (const iovec& buffer : buffers) size += buffer.iov_len;
     return {IoResult::Status::kBytes, size, 0};
   }
-  void async_wait_writable(WaitHandler) override {}
-  void finish() override {}
+};
+
+// stdout of -W. When it takes no more the connection goes on to its end, as with ssh: what comes goes nowhere.
+class ConnectionSink : public DescriptorSink {
+ public:
+  // `on_lost`: called once, with errno; 0: its reader has closed it.
+  ConnectionSink(std::shared_ptr<Descriptor> to, std::function<void(int)> on_lost)
+      : DescriptorSink(std::move(to)), on_lost_(std::move(on_lost)) {}
+  IoResult write(std::span<const iovec> buffers) override {
+    if (is_lost_) return NullSink::all_of(buffers);
+    const IoResult result = DescriptorSink::write(buffers);
+    is_lost_ = result.status == IoResult::Status::kEnd || result.status == IoResult::Status::kError;
+    if (!is_lost_) return result;
+    on_lost_(result.status == IoResult::Status::kError ? result.error : 0);
+    return NullSink::all_of(buffers);
+  }
+
+ private:
+  std::function<void(int)> on_lost_;
+  bool is_lost_ = false;
 };
 
 std::vector<Endpoint> with_port(const std::vector<Endpoint>& addresses, std::uint16_t port) {
@@ -58,6 +80,7 @@ class ClientSession {
   void on_link_end(ChannelId id);
   void on_stream_news(const StreamNews& news);
   void on_own_news(const StreamNews& news);
+  void on_output_lost(int error);
   void on_output_end(WritePump::End end);
   void on_stdio_failure();
   void on_ssh_end();
@@ -156,7 +179,10 @@ void ClientSession::start_forwarding() {
 
 void ClientSession::start_pumps() {
   std::unique_ptr<Sink> out = std::make_unique<NullSink>();
-  if (!options_.no_command || plan_.stdio)
+  if (plan_.stdio)
+    out = std::make_unique<ConnectionSink>(Descriptor::borrow(io_, STDOUT_FILENO),
+                                           [this](int error) { on_output_lost(error); });
+  else if (!options_.no_command)
     out = std::make_unique<DescriptorSink>(Descriptor::borrow(io_, STDOUT_FILENO));
   stdout_ = std::make_unique<WritePump>(driver_, stdio_, std::move(out),
                                         [this](WritePump::End end) { on_output_end(end); });
@@ -255,11 +281,14 @@ void ClientSession::on_link_end(ChannelId id) {
   connector_->on_link_end(id);
 }
 
+void ClientSession::on_output_lost(int error) {
+  if (error == 0) return;
+  say_if_room(std::string("write standard output: ") + std::strerror(error));
+  output_lost_ = true;
+}
+
 void ClientSession::on_output_end(WritePump::End end) {
-  if (end.error != 0) {
-    say_if_room(std::string("write standard output: ") + std::strerror(end.error));
-    output_lost_ = true;
-  }
+  on_output_lost(end.error);
   if (plan_.stdio && !end.whole && driver_.streams().was_reset(stdio_)) return on_stdio_failure();
   // The far end of -W has said all: as with ssh nothing more is read for it.
   if (plan_.stdio && end.whole && stdin_) stdin_->finish();

@@ -289,6 +289,11 @@ for kind in "source 5" "answer 5"; do # ends first, or resets; our stdin stays o
   status 0 shim -W "127.0.0.1:$port" far <&7
   same "what came from $kind" 5 "$(wc -c <"$dir/out")"
 done
+service source 300000 # our stdout takes nothing, and our stdin stays open
+echo x >&7
+shim -W "127.0.0.1:$port" far <&7 >/dev/full 2>"$dir/err"
+same "the status" 255 $?
+err_is "mcdtp-shim: write standard output: No space left on device"
 exec 7>&-
 
 step "a server that may not forward"
