@@ -222,9 +222,9 @@ Time Session::data_timer() const {
     if (!channel.proved() && !may_carry_early(channel)) continue;
     if (scheduler_.will_carry(channel)) next = std::min(next, channel.flow->ready_at());
   }
+  if (!stream_paused_ || proved_datagram_ > 0) return next;
   const Channel* link = control_link();
-  const bool waits = stream_paused_ && proved_datagram_ == 0 && link != nullptr && !link->blocked;
-  return waits ? std::min(next, stream_pacer_.ready_at()) : next;
+  return link != nullptr && !link->blocked ? std::min(next, stream_pacer_.ready_at()) : next;
 }
 
 Time Session::next_timeout() const {
