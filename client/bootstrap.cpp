@@ -143,7 +143,7 @@ void apply_configuration(Options& options, const SshConfig& config) {
   options.no_command = options.no_command || (!options.subsystem && config.text("sessiontype") == "none");
   options.background = options.background || config.is_on("forkafterauthentication");
   options.no_stdin = options.no_stdin || options.background || config.is_on("stdinnull");
-  options.quiet = options.quiet || config.is_quiet();
+  options.quiet = options.quiet || config.log_level() < LogLevel::kInfo;
 }
 
 namespace {

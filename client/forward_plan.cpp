@@ -23,14 +23,6 @@ UnixSocketRules unix_socket_rules(const SshConfig& config) {
   return rules;
 }
 
-// `ssh -G` calls QUIET by its other name.
-LogLevel log_level(const Options& options, const std::optional<SshConfig>& config) {
-  const std::string name = config ? config->text("loglevel") : options.quiet ? "QUIET" : "";
-  if (name == "QUIET" || name == "SILENT") return LogLevel::kQuiet;
-  if (name == "FATAL") return LogLevel::kFatal;
-  return name == "ERROR" ? LogLevel::kError : LogLevel::kInfo;
-}
-
 bool can_be_asked(const Forward& forward) {
   if (const auto target = listen_target(forward)) return is_sayable(*target);
   return forward.kind == Forward::Kind::kDynamic || is_sayable(connect_target(forward.connect));
@@ -67,7 +59,7 @@ Target connect_target(const ForwardEnd& end) {
 std::optional<ForwardPlan> plan_forwards(const Options& options, const std::optional<SshConfig>& config) {
   ForwardPlan plan;
   plan.family = family_of(options.address_family);
-  plan.log_level = log_level(options, config);
+  plan.log_level = config ? config->log_level() : options.quiet ? LogLevel::kQuiet : LogLevel::kInfo;
   plan.beside_command = !options.no_command;
   if (options.stdio_forward) {
     plan.stdio = parse_stdio_forward(*options.stdio_forward);

@@ -11,9 +11,6 @@
 
 namespace mcdtp {
 
-// Of what there is to say, how much is said: LogLevel of ssh_config(5).
-enum class LogLevel { kQuiet, kFatal, kError, kInfo };
-
 // What one run forwards, and how.
 struct ForwardPlan {
   std::vector<Forward> forwards;    // -L, -R and -D, in ssh's order

@@ -34,7 +34,7 @@ bool is_ssh_spared(const SshConfig& config) {
 void report_timeout(const Libssh2Plan& plan, const ConnectTimedOut& error, bool quiet) {
   if (!is_ssh_spared(plan.config)) return report(kUseSsh, error.what());
   // An error to ssh: LogLevel ERROR lets it through.
-  if (!quiet || plan.config.text("loglevel") == "ERROR") {
+  if (!quiet || plan.config.log_level() == LogLevel::kError) {
     write_line_if_room("ssh: connect to host " + plan.config.host_name() + " port " +
                        std::to_string(*plan.config.port()) + ": Connection timed out\r");
   }

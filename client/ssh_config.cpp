@@ -136,9 +136,11 @@ unsigned SshConfig::server_alive_count() const {
 }
 
 // `ssh -G` calls QUIET by its other name.
-bool SshConfig::is_quiet() const {
-  const std::string level = text("loglevel");
-  return level == "SILENT" || level == "QUIET" || level == "FATAL" || level == "ERROR";
+LogLevel SshConfig::log_level() const {
+  const std::string name = text("loglevel");
+  if (name == "QUIET" || name == "SILENT") return LogLevel::kQuiet;
+  if (name == "FATAL") return LogLevel::kFatal;
+  return name == "ERROR" ? LogLevel::kError : LogLevel::kInfo;
 }
 
 bool SshConfig::makes_master() const {

@@ -12,6 +12,9 @@
 
 namespace mcdtp {
 
+// Of what there is to say, how much is said: LogLevel of ssh_config(5).
+enum class LogLevel { kQuiet, kFatal, kError, kInfo };
+
 // What is resolved for one host, as `ssh -G` prints it: a keyword in lower case and its value on each line.
 // ssh has expanded all values but those of IdentityFile and CertificateFile; see expand_path().
 class SshConfig {
@@ -39,8 +42,7 @@ class SshConfig {
   // ServerAliveInterval in seconds and ServerAliveCountMax; 0 where they are not set.
   unsigned server_alive_interval() const;
   unsigned server_alive_count() const;
-  // LogLevel ERROR and below.
-  bool is_quiet() const;
+  LogLevel log_level() const;
   // ssh leaves a master connection in the background for those who come later (ControlPersist).
   bool makes_master() const;
   // The host's name in known_hosts files.

@@ -67,10 +67,14 @@ TEST(SshConfig, OnAndOff) {
 }
 
 TEST(SshConfig, LogLevels) {
-  for (const char* quiet : {"SILENT", "QUIET", "FATAL", "ERROR"})
-    EXPECT_TRUE(SshConfig(std::string("loglevel ") + quiet).is_quiet()) << quiet;
-  for (const char* text : {"", "loglevel INFO", "loglevel DEBUG3"})
-    EXPECT_FALSE(SshConfig(text).is_quiet()) << text;
+  for (const auto& [text, level] : {std::pair{"loglevel SILENT", LogLevel::kQuiet},
+                                    {"loglevel QUIET", LogLevel::kQuiet},
+                                    {"loglevel FATAL", LogLevel::kFatal},
+                                    {"loglevel ERROR", LogLevel::kError},
+                                    {"", LogLevel::kInfo},
+                                    {"loglevel INFO", LogLevel::kInfo},
+                                    {"loglevel DEBUG3", LogLevel::kInfo}})
+    EXPECT_EQ(SshConfig(text).log_level(), level) << text;
 }
 
 TEST(SshConfig, OddText) {
