@@ -7,7 +7,7 @@
 namespace mcdtp {
 
 inline constexpr std::uint64_t kLeastDefaultMemory = std::uint64_t{64} << 20;
-inline constexpr std::uint64_t kMostDefaultMemory = std::uint64_t{1} << 30;
+inline constexpr std::uint64_t kMostDefaultMemory = std::uint64_t{4} << 30;
 
 // The most memory for data under way where the user names none: a sixteenth of what this process may have, within the
 // two bounds. In bytes.

@@ -18,6 +18,8 @@ constexpr const char* kColumns =
     R"(later: share of the link's limit after the first 2 s or 16 RTT, whichever is more; whole: with the start. excess: bytes
 sent beyond those needed. standing_queue: share of the queue in use. MCDTP_SIM_SEED chooses the seed.)";
 
+constexpr double kMib = 1024 * 1024;
+
 using Numbers = std::vector<double>;
 
 struct Arguments {
@@ -27,6 +29,7 @@ struct Arguments {
   Numbers bursts{kMatrixBursts.begin(), kMatrixBursts.end()};
   Numbers queues{kMatrixQueues.begin(), kMatrixQueues.end()};
   double seconds = 20;
+  double memory = static_cast<double>(Path{}.memory) / kMib;
   int jobs = 2;
   std::string congestion = "auto";
 };
@@ -47,6 +50,7 @@ void add_options(CLI::App& app, Arguments& given) {
   add_list("--queues", given.queues, "in rate x RTT, at least 64 KiB");
   app.add_option("--seconds", given.seconds, "of a transfer, and at least 1 s after its start")
       ->check(CLI::Range(0.0, 1e9));
+  app.add_option("--memory", given.memory, "of each host for the session, MiB")->check(CLI::Range(1.0, 1e6));
   app.add_option("--cc", given.congestion, "controller: auto, cubic, daimd or none")
       ->check(fault_of_congestion);
   app.add_option("--jobs", given.jobs, "links at a time")->check(CLI::Range(1, 1024));
@@ -61,6 +65,7 @@ std::vector<Path> paths_of(const Arguments& given) {
           for (const double burst : given.bursts) {
             if (loss == 0 && burst > 1) continue;
             paths.push_back(matrix_path(rate, delay, loss, burst, queue));
+            paths.back().memory = static_cast<std::uint64_t>(given.memory * kMib);
           }
   return paths;
 }

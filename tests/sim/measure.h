@@ -1,6 +1,5 @@
 #pragma once
 
-#include "common/io/host_memory.h"
 #include "tests/sim/world.h"
 
 namespace mcdtp::sim {
@@ -20,8 +19,8 @@ struct Path {
   double stall_ms = 0;       // once in 10 s, see LinkSettings
   double host_stall_ms = 0;  // of each host, see WorldSettings::Stalls
   double host_between_ms = 100;
-  std::uint64_t least_queue = 64 * 1024;      // bytes
-  std::uint64_t memory = kMostDefaultMemory;  // hosts of 16 GiB
+  std::uint64_t least_queue = 64 * 1024;          // bytes
+  std::uint64_t memory = std::uint64_t{1} << 30;  // the default of hosts of 16 GiB
 };
 
 LinkSettings link_of(const Path& path);

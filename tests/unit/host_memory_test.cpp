@@ -16,7 +16,7 @@ TEST(HostMemory, DefaultIsASixteenthWithinBounds) {
   EXPECT_EQ(default_memory_of(1024 * kMiB), 64 * kMiB);
   EXPECT_EQ(default_memory_of(4096 * kMiB), 256 * kMiB);
   EXPECT_EQ(default_memory_of(16384 * kMiB), 1024 * kMiB);
-  EXPECT_EQ(default_memory_of(~std::uint64_t{0}), 1024 * kMiB);
+  EXPECT_EQ(default_memory_of(~std::uint64_t{0}), 4096 * kMiB);
 }
 
 class GroupMemory : public ::testing::Test {
