@@ -92,21 +92,12 @@ Libssh2Plan make_plan(const Options& options, const SshConfig& config, const Acc
   return plan;
 }
 
-bool is_there_an_ssh() {
-  try {
-    find_real_ssh();
-    return true;
-  } catch (const std::runtime_error&) {
-    return false;
-  }
-}
-
 }  // namespace
 
 Libssh2Choice choose_libssh2(const Options& options) {
   const Account account = account_of_caller();
   Libssh2Choice choice;
-  choice.has_ssh = is_there_an_ssh();
+  choice.has_ssh = look_for_real_ssh().has_value();
   if (choice.has_ssh) choice.config = ask_ssh_for_config(options);
   if (choice.has_ssh && !choice.config) {
     choice.why_not = "ssh does not take the options";

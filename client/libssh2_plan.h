@@ -2,7 +2,6 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "client/libssh2_choice.h"
 #include "client/options.h"

@@ -113,7 +113,7 @@ std::optional<int> read_exec_error(int fd) {
 
 }  // namespace
 
-std::string find_real_ssh() {
+std::optional<std::string> look_for_real_ssh() {
   if (const char* named = std::getenv("MCDTP_REAL_SSH"); named && *named) {
     if (!is_program(named)) throw std::runtime_error(std::string("MCDTP_REAL_SSH: no program at ") + named);
     if (is_this_program(named)) throw std::runtime_error("MCDTP_REAL_SSH: it names mcdtp-shim itself");
@@ -121,7 +121,11 @@ std::string find_real_ssh() {
     if (!leads_to_us(named)) return named;
   }
   const char* path = std::getenv("PATH");
-  if (auto found = find_in_path(path ? path : "/usr/bin:/bin")) return *found;
+  return find_in_path(path ? path : "/usr/bin:/bin");
+}
+
+std::string find_real_ssh() {
+  if (auto found = look_for_real_ssh()) return *found;
   throw std::runtime_error(
       "find ssh: there is none in PATH but mcdtp-shim itself; MCDTP_REAL_SSH can name it");
 }

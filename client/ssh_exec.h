@@ -9,7 +9,9 @@
 namespace mcdtp {
 
 // The path of the real ssh: MCDTP_REAL_SSH, else the first `ssh` in PATH that is not this program under
-// another name, nor one that only leads back to us. Throws a sentence where there is none.
+// another name, nor one that only leads back to us. Throws a sentence where MCDTP_REAL_SSH is wrong.
+std::optional<std::string> look_for_real_ssh();
+// The same, where there has to be one: throws where there is none.
 std::string find_real_ssh();
 
 // Whether an ssh that mcdtp-shim started has called this one: a script of that name which goes on to us, or an

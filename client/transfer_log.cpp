@@ -80,9 +80,18 @@ bool TransferLog::File::is_empty() const {
   return fstat(fd_, &status) == 0 && status.st_size == 0;
 }
 
+// Half a row would be glued to whatever comes next. What another transfer has appended since stays.
+void TransferLog::File::take_back(off_t size) const {
+  const off_t end = lseek(fd_, 0, SEEK_CUR);
+  struct stat status {};
+  if (end < size || fstat(fd_, &status) != 0 || status.st_size != end) return;
+  static_cast<void>(ftruncate(fd_, end - size));
+}
+
 std::optional<std::string> TransferLog::File::append(const std::string& text) {
   const ssize_t n = write(fd_, text.data(), text.size());
   if (n == static_cast<ssize_t>(text.size())) return std::nullopt;
+  if (n > 0) take_back(n);
   return n < 0 ? std::strerror(errno) : "no room for a whole line";
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <memory>
 #include <optional>
 #include <set>
@@ -40,6 +42,8 @@ class TransferLog {
     const std::string& path() const { return path_; }
 
    private:
+    void take_back(off_t size) const;
+
     std::string path_;
     int fd_;
   };

@@ -16,8 +16,6 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "common/core/check.h"
-
 namespace mcdtp {
 namespace {
 

@@ -64,7 +64,8 @@ void add_rest(CLI::App& app, ServerOptions& options, std::string& ports) {
   app.add_flag("--ask-env", options.asks_environment, "Ask on stdout for more variables, to come on stdin");
   app.add_flag("--no-command", options.no_command, "Run nothing: the client only forwards ports");
   app.add_option("--remote-forwards", options.remote_forwards,
-                 "Begin the command after so many ports were asked for");
+                 "Begin the command after so many ports were asked for")
+      ->check(CLI::Range(std::size_t{0}, std::size_t{std::numeric_limits<std::uint16_t>::max()}));
   app.add_flag_callback(
       "--no-forwards", [&options] { options.policy.local_forwards = options.policy.remote_forwards = false; },
       "Refuse to forward ports");
@@ -151,10 +152,6 @@ std::optional<PortRange> parse_port_range(const std::string& text) {
   const auto high = parse_number<std::uint16_t>(std::string_view(text).substr(after));
   if (!low || !high || *low == 0 || *low > *high) return std::nullopt;
   return PortRange{*low, *high};
-}
-
-ServerOptions parse_server_options(int argc, const char* const* argv) {
-  return parse_server_words(Words(argv + 1, argv + argc));
 }
 
 ServerOptions parse_server_words(Words words) {

@@ -57,9 +57,7 @@ struct ServerOptions {
 };
 
 // Throws std::runtime_error, one sentence, for what stands in no help text or out of its range.
-// REQUIRES: argc >= 1.
-ServerOptions parse_server_options(int argc, const char* const* argv);
-// The same, without the program's name.
+// `words`: without the program's name.
 ServerOptions parse_server_words(std::vector<std::string> words);
 
 // LOW-HIGH, both from 1 on; unset for anything else.

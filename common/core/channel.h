@@ -70,7 +70,6 @@ class Channel {
   Time next_timeout() const;
   // The address that the next packet is to probe, taken off the list.
   std::optional<PathId> take_probe();
-  bool has_probe() const { return !to_probe_.empty(); }
   // Time runs for keep_alive() from now on.
   void begin(Time now) { last_sent_ = now; }
   // Says something where it has said nothing that asks for an answer for kKeepalive.

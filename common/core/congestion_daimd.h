@@ -1,7 +1,5 @@
 #pragma once
 
-#include <optional>
-
 #include "common/core/congestion.h"
 #include "common/core/of_late.h"
 

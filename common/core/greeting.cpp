@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
 
 #include "common/core/check.h"
 #include "common/core/exec_words.h"

@@ -65,8 +65,6 @@ class SendStream {
   std::uint64_t unsent() const { return end_ - next_offset_; }
   // Held in memory, in bytes.
   std::uint64_t buffered() const { return end_ - buffer_.base(); }
-  // The final size is known and all of it has been sent at least once.
-  bool fin_ready() const { return finished_ && !reset_ && next_offset_ == end_; }
   bool all_covered() const { return buffer_.base() == end_; }
   bool is_reset() const { return reset_; }
   // One past the last byte written; once finished, the final size.

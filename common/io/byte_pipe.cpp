@@ -1,7 +1,5 @@
 #include "common/io/byte_pipe.h"
 
-#include <algorithm>
-
 #include "common/core/check.h"
 
 namespace mcdtp {

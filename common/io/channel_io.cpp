@@ -1,7 +1,6 @@
 #include "common/io/channel_io.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "common/io/interface_mtu.h"
 #include "common/io/system.h"

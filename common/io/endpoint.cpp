@@ -4,12 +4,8 @@
 #include <net/if.h>
 #include <netdb.h>
 
-#include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <memory>
-#include <stdexcept>
 #include <system_error>
 
 namespace mcdtp {

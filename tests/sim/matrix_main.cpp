@@ -40,17 +40,17 @@ std::string fault_of_congestion(const std::string& name) {
 }
 
 void add_options(CLI::App& app, Arguments& given) {
-  const auto add_list = [&](const char* name, Numbers& list, const char* about) {
-    app.add_option(name, list, about)->delimiter(',')->check(CLI::Range(0.0, 1e9));
+  const auto add_list = [&](const char* name, Numbers& list, double least, double most, const char* about) {
+    app.add_option(name, list, about)->delimiter(',')->check(CLI::Range(least, most));
   };
-  add_list("--rates", given.rates, "of the links, Mbit/s");
-  add_list("--delays", given.delays, "one way, ms");
-  add_list("--losses", given.losses, "each way, %");
-  add_list("--bursts", given.bursts, "packets lost in a row, the mean");
-  add_list("--queues", given.queues, "in rate x RTT, at least 64 KiB");
+  add_list("--rates", given.rates, 0.1, 1e6, "of the links, Mbit/s");
+  add_list("--delays", given.delays, 0, 1e4, "one way, ms");
+  add_list("--losses", given.losses, 0, 99, "each way, %");
+  add_list("--bursts", given.bursts, 1, 1e6, "packets lost in a row, the mean");
+  add_list("--queues", given.queues, 0, 1e3, "in rate x RTT, at least 64 KiB");
   app.add_option("--seconds", given.seconds, "of a transfer, and at least 1 s after its start")
-      ->check(CLI::Range(0.0, 1e9));
-  app.add_option("--memory", given.memory, "of each host for the session, MiB")->check(CLI::Range(1.0, 1e6));
+      ->check(CLI::Range(0.0, 1e5));
+  app.add_option("--memory", given.memory, "of each host for the session, MiB")->check(CLI::Range(8.0, 1e6));
   app.add_option("--cc", given.congestion, "controller: auto, cubic, daimd or none")
       ->check(fault_of_congestion);
   app.add_option("--jobs", given.jobs, "links at a time")->check(CLI::Range(1, 1024));
@@ -105,9 +105,10 @@ int main(int argc, char** argv) {
   mcdtp::sim::add_options(app, given);
   try {
     app.parse(argc, argv);
+    mcdtp::sim::scenario_seed();  // said before there are processes that would each say it
   } catch (const CLI::CallForHelp& help) {
     return app.exit(help);
-  } catch (const CLI::ParseError& error) {
+  } catch (const std::runtime_error& error) {
     std::cerr << "sim-matrix: " << error.what() << "\n";
     return 2;
   }

@@ -1,8 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <functional>
-#include <optional>
 #include <random>
 #include <vector>
 

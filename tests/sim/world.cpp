@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <charconv>
 #include <cstdlib>
 #include <iostream>
+#include <stdexcept>
 #include <tuple>
 
 #include "tests/pattern.h"
@@ -42,13 +44,16 @@ SessionConfig session_config(Role role, const WorldSettings& settings) {
 }  // namespace
 
 std::uint64_t scenario_seed() {
-  const char* given = std::getenv("MCDTP_SIM_SEED");
-  const std::uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : 1;
-  static const bool told = [seed] {
-    std::cout << "MCDTP_SIM_SEED=" << seed << "\n";
-    return true;
+  static const std::uint64_t seed = [] {
+    const char* variable = std::getenv("MCDTP_SIM_SEED");
+    const std::string given = variable != nullptr ? variable : "1";
+    std::uint64_t number = 0;
+    const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), number);
+    if (error != std::errc{} || end != given.data() + given.size())
+      throw std::runtime_error("MCDTP_SIM_SEED is no number: " + given);
+    std::cerr << "MCDTP_SIM_SEED=" << number << "\n";
+    return number;
   }();
-  static_cast<void>(told);
   return seed;
 }
 

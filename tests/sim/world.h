@@ -1,6 +1,5 @@
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -17,7 +16,7 @@
 
 namespace mcdtp::sim {
 
-// The seed of every scenario: MCDTP_SIM_SEED replays one. Printed at each scenario's start.
+// The seed of every scenario: MCDTP_SIM_SEED replays one. Printed once, on stderr. Throws where it is no number.
 std::uint64_t scenario_seed();
 
 struct WorldSettings {

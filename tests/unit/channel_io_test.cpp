@@ -8,8 +8,6 @@
 #include <asio/ip/udp.hpp>
 #include <cerrno>
 #include <functional>
-#include <set>
-#include <string>
 #include <thread>
 #include <vector>
 

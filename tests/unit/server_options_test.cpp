@@ -12,8 +12,7 @@ namespace mcdtp {
 namespace {
 
 ServerOptions parse(std::vector<const char*> words) {
-  words.insert(words.begin(), "mcdtp-server");
-  return parse_server_options(static_cast<int>(words.size()), words.data());
+  return parse_server_words({words.begin(), words.end()});
 }
 
 // The sentence of the refusal; empty where there was none.

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <initializer_list>
 
 #include "common/core/bytes.h"

@@ -1,7 +1,9 @@
 #include "client/transfer_log.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -96,6 +98,26 @@ TEST_F(TransferLogTest, AFileThatTakesNoMore) {
   log.finish(Time{}, session, 0);
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "mcdtp-shim: writing the log /dev/full: No space left on device\n");
+  EXPECT_FALSE(log.wants_samples());
+}
+
+// What there was room for of a row is taken back: the next transfer's row would be glued to it.
+TEST_F(TransferLogTest, NoHalfARowIsLeft) {
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  TransferLog log(std::nullopt, path("short"));
+  log.start(Time{}, "far");
+  log.sample(Time{}, session);
+  const auto rows = lines("short");
+  const auto size = std::filesystem::file_size(path("short"));
+  const rlimit less{size + 20, before.rlim_max};
+  const auto ignored = signal(SIGXFSZ, SIG_IGN);
+  setrlimit(RLIMIT_FSIZE, &less);
+  log.sample(Time{} + milliseconds(100), session);
+  setrlimit(RLIMIT_FSIZE, &before);
+  signal(SIGXFSZ, ignored);
+  EXPECT_EQ(lines("short"), rows);
+  EXPECT_EQ(std::filesystem::file_size(path("short")), size);
   EXPECT_FALSE(log.wants_samples());
 }
 
