@@ -10,6 +10,11 @@ copy() {
   datagrams=$(sed -n 's/^mcdtp-shim: datagrams of up to \([0-9]*\) bytes sent, \([0-9]*\) received$/\1 \2/p' "$dir/err")
 }
 
+both_have() { # MTU
+  wan_near ip link set wan0 mtu "$1"
+  wan_far ip link set wan0 mtu "$1"
+}
+
 e2e_start_far --rate 200M --delay 1 --seed 5
 pattern 8000000 7 >"$dir/source"
 
@@ -27,8 +32,7 @@ status 0 shim -v far true </dev/null
 err_has "^mcdtp-shim: datagrams of up to \(0\|1200\) bytes sent, \(0\|1200\) received$"
 
 step "interfaces of 9,000 bytes"
-wan_near ip link set wan0 mtu 9000
-wan_far ip link set wan0 mtu 9000
+both_have 9000
 copy
 same "datagrams" "8972 8972" "$datagrams"
 
@@ -37,28 +41,28 @@ wan_far ip link set wan0 mtu 1400
 copy
 same "datagrams received" 1372 "${datagrams#* }"
 
+# As copy, twice the bytes, with COMMAND when half of them are back.
+cat "$dir/source" "$dir/source" >"$dir/twice"
+half_is_back() { [ "$(stat -c %s "$dir/out")" -ge 8000000 ]; }
+two_halves() { # COMMAND...
+  cat "$dir/source"
+  until_true half_is_back
+  "$@"
+  cat "$dir/source"
+}
+copy_while() { # COMMAND...
+  status 0 shim -v -c 2 far cat < <(two_halves "$@")
+  same_file "$e2e_step" "$dir/twice" "$dir/out"
+}
 step "the interface narrows in the middle of a transfer"
-wan_far ip link set wan0 mtu 9000
-(sleep 0.5; wan_near ip link set wan0 mtu 1500) &
-narrowing=$!
-copy
-wait "$narrowing"
+both_have 9000
+copy_while wan_near ip link set wan0 mtu 1500
+err_has "datagrams of up to 8972 bytes sent"
 
 # Small packets still come by UDP, and no others do.
 step "the path comes to carry less than any datagram of data has"
-wan_near ip link set wan0 mtu 1500
-wan_far ip link set wan0 mtu 1500
-half_is_back() { [ "$(stat -c %s "$dir/out")" -ge 8000000 ]; }
-two_halves() {
-  cat "$dir/source"
-  until_true half_is_back
-  wan_near ip link set wan0 mtu 1200
-  wan_far ip link set wan0 mtu 1200
-  cat "$dir/source"
-}
-cat "$dir/source" "$dir/source" >"$dir/twice"
-status 0 shim -v -c 2 far cat < <(two_halves)
-same_file "$e2e_step" "$dir/twice" "$dir/out"
+both_have 1500
+copy_while both_have 1200
 err_has "nothing comes back, not used until it answers"
 
 nothing_left
