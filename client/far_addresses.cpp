@@ -1,6 +1,10 @@
 #include "client/far_addresses.h"
 
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <mutex>
 #include <stdexcept>
 
@@ -11,6 +15,14 @@ namespace {
 
 int family_of(AddressFamily family) {
   return family == AddressFamily::kIpv4 ? AF_INET : family == AddressFamily::kIpv6 ? AF_INET6 : AF_UNSPEC;
+}
+
+// A kernel or a sandbox may know no IPv6 at all; without an address in it there is one.
+bool has_ipv6() {
+  const int fd = ::socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return errno != EAFNOSUPPORT;
+  ::close(fd);
+  return true;
 }
 
 }  // namespace
@@ -45,6 +57,7 @@ std::vector<Endpoint> FarAddresses::candidates(const std::vector<std::string>& k
   }
   const std::lock_guard lock(found_->mutex);
   for (const Endpoint& address : found_->addresses) add(address);
+  if (!has_ipv6()) std::erase_if(result, [](const Endpoint& address) { return !address.is_v4(); });
   return result;
 }
 

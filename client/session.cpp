@@ -186,7 +186,6 @@ void ClientSession::start_pumps() {
     out = std::make_unique<DescriptorSink>(Descriptor::borrow(io_, STDOUT_FILENO));
   stdout_ = std::make_unique<WritePump>(driver_, stdio_, std::move(out),
                                         [this](WritePump::End end) { on_output_end(end); });
-  // Lost words on stderr change nothing, as with ssh.
   stderr_ = std::make_unique<WritePump>(driver_, kStderr, std::make_unique<StderrSink>(io_),
                                         [this](WritePump::End) { end_if_done(); });
   if (options_.no_command) driver_.streams().finish(kStdio);

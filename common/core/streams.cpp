@@ -57,7 +57,7 @@ std::size_t Streams::write_rooms(StreamId id, std::span<MutableBytes> rooms) {
   }
   if (count == 0) {
     stream->writer_waits = stream->writer_ahead = true;
-    wait_for_memory_.insert(id);
+    if (stream->send.buffered() == 0) wait_for_memory_.insert(id);
   }
   return count;
 }

@@ -203,8 +203,10 @@ class Streams {
   std::map<StreamId, Stream> streams_;
   std::uint64_t committed_ = 0;  // sums over all streams
   std::uint64_t excess_ = 0;
-  std::set<StreamId> refused_;          // of the peer's: there was no room, and its RESET has not come
-  std::set<StreamId> wait_for_memory_;  // writers that had no room, so that others may have to let go first
+  std::set<StreamId> refused_;  // of the peer's: there was no room, and its RESET has not come
+  // Writers that hold nothing and had no room: others have to let go first. One that holds something is looked at when
+  // some of that has come, so that many do not look at each other for each packet.
+  std::set<StreamId> wait_for_memory_;
   StreamId next_own_;
   StreamId next_peer_;
   Turns turns_;  // of streams with requeued bytes, or new ones within their own credit

@@ -34,7 +34,11 @@ bool Streams::may_write(const Stream& stream, std::size_t skip) const {
 
 void Streams::tell_writable(StreamId id, Stream& stream) {
   if (stream.send.unsent() == 0) stream.writer_ahead = false;
-  if (!stream.writer_waits || !may_write(stream, 0)) return;
+  if (!stream.writer_waits) return;
+  if (!may_write(stream, 0)) {
+    if (stream.send.buffered() == 0) wait_for_memory_.insert(id);
+    return;
+  }
   stream.writer_waits = false;
   news_.push_back({StreamNews::Kind::kWritable, id, {}});
 }

@@ -98,7 +98,12 @@ void ReadPump::close() {
 
 IoResult StderrSink::write(std::span<const iovec> buffers) {
   const iovec& first = buffers.front();
-  return try_write_stderr({static_cast<const std::uint8_t*>(first.iov_base), first.iov_len});
+  const Bytes bytes{static_cast<const std::uint8_t*>(first.iov_base), first.iov_len};
+  const IoResult result = is_lost_ ? IoResult{IoResult::Status::kEnd, 0, 0} : try_write_stderr(bytes);
+  if (result.status == IoResult::Status::kBytes || result.status == IoResult::Status::kWouldBlock)
+    return result;
+  is_lost_ = true;
+  return {IoResult::Status::kBytes, bytes.size(), 0};
 }
 
 void StderrSink::async_wait_writable(WaitHandler handler) {

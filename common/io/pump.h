@@ -85,7 +85,8 @@ class DescriptorSink : public Sink {
   std::shared_ptr<Descriptor> to_;
 };
 
-// Descriptor 2, which the event loop must not touch: a timer asks again while it is full.
+// Descriptor 2, which the event loop must not touch: a timer asks again while it is full. Once it takes no more (its
+// reader has left, the disk is full), all that comes is dropped, so that whoever writes it is not told, as with ssh.
 class StderrSink : public Sink {
  public:
   explicit StderrSink(asio::io_context& io) : timer_(io) {}
@@ -95,6 +96,7 @@ class StderrSink : public Sink {
 
  private:
   asio::steady_timer timer_;
+  bool is_lost_ = false;
 };
 
 // Bytes of a stream, in order, into a sink. A sink that takes no more stops the stream (STOP).

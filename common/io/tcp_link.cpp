@@ -19,6 +19,8 @@ constexpr int kSilenceMilliseconds = 20'000;
 constexpr int kIdleSeconds = 15;
 constexpr int kAskAgainSeconds = 5;
 constexpr Duration kProofPatience = seconds(20);
+// An address from which nothing comes has had three SYNs by then; the kernel would ask for two minutes.
+constexpr Duration kConnectPatience = seconds(5);
 constexpr Duration kFirstPause = seconds(1);
 constexpr Duration kMaxPause = seconds(60);
 
@@ -68,6 +70,10 @@ void TcpConnector::stop() {
 void TcpConnector::connect() {
   std::error_code error;
   socket_.close(error);
+  timer_.expires_after(kConnectPatience);
+  timer_.async_wait([this](std::error_code cancelled) {
+    if (!cancelled && !stopped_) give_up_connecting();
+  });
   socket_.async_connect(to_asio(candidates_[next_candidate_]), [this](std::error_code failed) {
     if (stopped_) return;
     if (!failed) return connected();
@@ -77,7 +83,14 @@ void TcpConnector::connect() {
   });
 }
 
+// The next address may have its turn, and the timer its next wait, already.
+void TcpConnector::give_up_connecting() {
+  std::error_code ignored;
+  if (timer_.expiry() <= std::chrono::steady_clock::now()) socket_.close(ignored);
+}
+
 void TcpConnector::connected() {
+  timer_.cancel();
   std::error_code error;
   // Ids are used once; when none is left, the SSH channel goes on alone.
   if (next_id_ == std::numeric_limits<ChannelId>::max()) {

@@ -15,7 +15,7 @@ namespace mcdtp {
 // nothing: SSH is there.
 class TcpConnector {
  public:
-  // `candidates`: far addresses with port, tried in turn.
+  // `candidates`: far addresses with port, tried in turn, 5 s each.
   TcpConnector(Driver& driver, std::vector<Endpoint> candidates);
   void start();
   // The link of the last connection carries packets.
@@ -25,6 +25,7 @@ class TcpConnector {
 
  private:
   void connect();
+  void give_up_connecting();
   void connected();
   void await_proof(ChannelId id);
   void retry();

@@ -69,6 +69,9 @@ same "the words" "mcdtp-shim: write standard output: No space left on device" "$
 status 3 shim far 'echo out; echo err >&2; exit 3' </dev/null
 shim far 'echo err >&2; exit 3' </dev/null 2>/dev/full
 same "the status where stderr is lost, as with ssh" 3 $?
+shim far 'head -c 10000000 /dev/zero >&2; echo "wrote: $?"; exit 3' </dev/null 2>/dev/full >"$dir/out"
+same "the status where much of stderr is lost" 3 $?
+out_is "wrote: 0"
 
 step "sockets, and flags left as found"
 bounded python3 - "$SHIM" "$e2e_config" 2>"$dir/err" <<'END' || fail "$(tail -n 1 "$dir/err")"

@@ -380,7 +380,8 @@ TEST(Streams, TheSessionIsGivenMoreWhenMemoryIsAgreedOn) {
   EXPECT_EQ(side.waiting<SessionCreditFrame>().size(), before + 1);
 }
 
-// Writers whose peer reports nothing, many of them: none is without room, and one that lets go wakes the others.
+// Writers whose peer reports nothing, many of them: none is without room. One that holds something is woken when some
+// of it has come, one that holds nothing when any lets go.
 TEST(Streams, WritersShareTheMemory) {
   Side side(Role::kClient);
   side.streams.set_memory(kMinMemory);
@@ -400,8 +401,13 @@ TEST(Streams, WritersShareTheMemory) {
   const StreamId first = written.begin()->first, last = written.rbegin()->first;
   EXPECT_GT(written[first], 1'000'000u);
   EXPECT_EQ(side.count_news(Kind::kWritable, last), 0u);
-  side.streams.covered({first, 0, static_cast<std::uint32_t>(written[first])});
+  side.streams.covered({last, 0, static_cast<std::uint32_t>(written[last])});
   EXPECT_EQ(side.count_news(Kind::kWritable, last), 1u);
+  const StreamId hungry = side.streams.open("x");
+  side.streams.set_memory(kMinMemory - 256 * 1024);
+  EXPECT_TRUE(side.streams.write_room(hungry).empty());
+  side.streams.covered({first, 0, static_cast<std::uint32_t>(written[first])});
+  EXPECT_EQ(side.count_news(Kind::kWritable, hungry), 1u);
 }
 
 TEST(Streams, AWriterWithoutCreditHoldsLittleUntilSomeComes) {
