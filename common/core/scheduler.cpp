@@ -127,7 +127,7 @@ bool Scheduler::is_late(const Channel& channel) const {
   const Duration delay = expected_rtt(channel) - quickest_;
   if (!is_much(delay)) return false;
   const double rate = std::max(rate_, static_cast<double>(kInitialWindow) / to_seconds(quickest_));
-  return static_cast<double>(streams_.ahead()) < rate * to_seconds(delay);
+  return !streams_.has_ahead(static_cast<std::uint64_t>(rate * to_seconds(delay)));
 }
 
 }  // namespace mcdtp

@@ -183,16 +183,17 @@ void Streams::queue_again(StreamId id, Stream& stream) {
   turns_.add_again(id, stream.send.buffered() <= Turns::kRun);
 }
 
-std::uint64_t Streams::ahead() const {
+bool Streams::has_ahead(std::uint64_t bytes) const {
+  if (session_room() < bytes) return false;
   std::uint64_t sum = 0;
-  turns_.for_each_fresh([&](StreamId id) {
+  return turns_.any_fresh([&](StreamId id) {
     const Stream* stream = find(id);
-    if (stream == nullptr) return;
+    if (stream == nullptr) return false;
     const bool more = stream->writer_ahead && stream->send.writable();
     const std::uint64_t room = stream->send.credit_left();
     sum += more ? room : std::min(room, stream->send.unsent());
+    return sum >= bytes;
   });
-  return std::min(sum, session_room());
 }
 
 bool Streams::is_ready(const Turns::Turn& turn) {

@@ -117,8 +117,9 @@ class Streams {
   bool has_data() const { return turns_.has_again() || (turns_.has_fresh() && session_room() > 0); }
   // Some of it was sent before.
   bool has_again() const { return turns_.has_again(); }
-  // How much can be sent before credit, or the end of what there is, stops it, in bytes. A writer that waits has more.
-  std::uint64_t ahead() const;
+  // Whether so much can be sent before credit, or the end of what there is, stops it, in bytes. A writer that waits has
+  // more.
+  bool has_ahead(std::uint64_t bytes) const;
   // Bytes for one packet with `room` left, its head included; nullopt: none, or too little room.
   std::optional<Piece> take(std::size_t room);
   void copy(const Piece& piece, MutableBytes out);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <optional>
@@ -59,10 +60,11 @@ class Turns {
     step_back(turn.lane);
   }
 
-  template <typename Visitor>
-  void for_each_fresh(Visitor&& visit) const {
-    for (const StreamId id : lane(Lane::kSparse)) visit(id);
-    for (const StreamId id : lane(Lane::kFresh)) visit(id);
+  // Whether `holds` for any of those with new bytes; the others are not asked.
+  template <typename Predicate>
+  bool any_fresh(Predicate&& holds) const {
+    return std::any_of(lane(Lane::kSparse).begin(), lane(Lane::kSparse).end(), holds) ||
+           std::any_of(lane(Lane::kFresh).begin(), lane(Lane::kFresh).end(), holds);
   }
 
  private:
