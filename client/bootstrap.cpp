@@ -132,9 +132,9 @@ std::optional<std::string> only_for_ssh(const SshConfig& config) {
   if (config.is_on("tunnel")) return "it wants a tunnel";
   const std::string kind = config.text("sessiontype");
   if (kind == "subsystem") return "its SessionType is " + kind;
-  if (config.is_on("remotecommand")) return "it sets remotecommand";
+  if (config.is_given("remotecommand")) return "it sets remotecommand";
   // It has ssh's own stdin and stdout, which would be those that our packets go by.
-  if (config.is_on("permitlocalcommand") && config.is_on("localcommand")) return "it sets localcommand";
+  if (config.is_on("permitlocalcommand") && config.is_given("localcommand")) return "it sets localcommand";
   return std::nullopt;
 }
 

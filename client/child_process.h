@@ -42,6 +42,8 @@ class ChildProcess {
   int wait();
   // Never waits.
   bool has_ended() { return reap(WNOHANG); }
+  // It has told the user why it ended. REQUIRES: it has.
+  virtual bool has_said_why() { return false; }
 
  private:
   bool reap(int wait_options);

@@ -20,23 +20,13 @@ std::optional<Version> parse_version(const std::string& text) {
   return Version{major, minor, patch};
 }
 
-// Keywords that libssh2 cannot follow when they are set.
-constexpr std::array kOnlySsh = {"proxyjump",
-                                 "proxycommand",
-                                 "certificatefile",
-                                 "pkcs11provider",
-                                 "knownhostscommand",
-                                 "revokedhostkeys",
-                                 "bindaddress",
-                                 "bindinterface",
-                                 "checkhostip",
-                                 "verifyhostkeydns",
-                                 "hostbasedauthentication",
-                                 "gssapidelegatecredentials",
-                                 "forwardagent",
-                                 "forwardx11",
-                                 "tunnel",
-                                 "addkeystoagent"};
+// What libssh2 cannot follow: names, paths and commands that are given, and flags that are on.
+constexpr std::array kOnlySshFollows = {"proxyjump",      "proxycommand",      "certificatefile",
+                                        "pkcs11provider", "knownhostscommand", "revokedhostkeys",
+                                        "bindaddress",    "bindinterface"};
+constexpr std::array kOnlySshDoes = {
+    "checkhostip", "verifyhostkeydns", "hostbasedauthentication", "gssapidelegatecredentials", "forwardagent",
+    "forwardx11",  "tunnel",           "addkeystoagent"};
 
 // RSA keys sign by several algorithms; SHA-1's, named as the key itself, is not among them.
 std::string key_type_of_algorithm(const std::string& algorithm) {
@@ -51,8 +41,12 @@ std::optional<std::string> why_not_version(const std::string& text) {
 }
 
 std::optional<std::string> why_not_config(const SshConfig& config, const LocalFacts& facts) {
-  for (const char* keyword : kOnlySsh) {
-    if (config.is_on(keyword)) return std::string("the configuration sets ") + keyword;
+  const auto sets = [](const char* keyword) { return std::string("the configuration sets ") + keyword; };
+  for (const char* keyword : kOnlySshFollows) {
+    if (config.is_given(keyword)) return sets(keyword);
+  }
+  for (const char* keyword : kOnlySshDoes) {
+    if (config.is_on(keyword)) return sets(keyword);
   }
   if (!config.is_on("pubkeyauthentication")) return "the configuration has no pubkeyauthentication";
   const auto preferred = config.list("preferredauthentications");

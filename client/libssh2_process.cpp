@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <stdexcept>
 
@@ -18,12 +17,12 @@ constexpr int kOutcomeFd = 3;
 constexpr char kAuthenticated = 'A';
 constexpr char kUseSsh = 'S';
 constexpr char kUnreachable = 'U';
+constexpr char kSaidWhy = 'W';  // after kAuthenticated, at most
 
-// One byte and a text, written at once: less than a pipe holds.
+// One byte and a line, written at once: less than a pipe holds.
 void report(char outcome, const std::string& text) {
-  const std::string message = outcome + text;
+  const std::string message = outcome + text + "\n";
   [[maybe_unused]] const ssize_t written = ::write(kOutcomeFd, message.data(), message.size());
-  ::close(kOutcomeFd);
 }
 
 // ssh would wait as long once more, and say this.
@@ -57,6 +56,7 @@ int run_child(const Libssh2Plan& plan, const std::string& exec_line, bool quiet)
       report(kUseSsh, error.what());
     } else if (!quiet) {
       say_if_room(error.what());
+      report(kSaidWhy, "");
     }
     return kFailure;
   }
@@ -91,16 +91,23 @@ Libssh2Process::Libssh2Process(const Start& start)
 
 Libssh2Process::~Libssh2Process() { ::close(outcome_fd_); }
 
+// Without its end; what there is where it has none.
+std::string Libssh2Process::read_report() const {
+  std::string line;
+  char next = 0;
+  for (;;) {
+    const ssize_t got = ::read(outcome_fd_, &next, 1);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0 || next == '\n') return line;
+    line.push_back(next);
+  }
+}
+
+bool Libssh2Process::has_said_why() { return read_report().starts_with(kSaidWhy); }
+
 const Libssh2Process::Login& Libssh2Process::login() {
   if (login_) return *login_;
-  std::string message;
-  std::array<char, 512> buffer{};
-  for (;;) {
-    const ssize_t got = ::read(outcome_fd_, buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    message.append(buffer.data(), static_cast<std::size_t>(got));
-  }
+  std::string message = read_report();
   if (message.empty()) message = std::string(1, kUseSsh) + "libssh2's process ended early";
   const char kind = message.front();
   return login_.emplace(Login{kind == kAuthenticated, kind == kUnreachable, message.substr(1)});

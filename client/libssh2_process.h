@@ -24,10 +24,13 @@ class Libssh2Process : public ChildProcess {
   };
   // Waits for the outcome; once it is "authenticated" the exec line is on its way. May be called again.
   const Login& login();
+  // REQUIRES: as above, and login() was called.
+  bool has_said_why() override;
 
  private:
   struct Start;
   explicit Libssh2Process(const Start& start);
+  std::string read_report() const;
 
   int outcome_fd_;
   std::optional<Login> login_;

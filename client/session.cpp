@@ -92,6 +92,7 @@ class ClientSession {
 
   const Options& options_;
   const ForwardPlan& plan_;
+  ChildProcess& ssh_;
   TransferLog& log_;
   asio::io_context io_;
   asio::steady_timer log_timer_{io_};
@@ -117,6 +118,7 @@ ClientSession::ClientSession(const Options& options, const ForwardPlan& plan, Lo
                              const std::vector<int>& end_signals, std::function<void()> on_ready)
     : options_(options),
       plan_(plan),
+      ssh_(*login.ssh),
       log_(log),
       keys_(login.finder.greeting()->secret, login.finder.greeting()->cipher),
       driver_(io_, session_config(*login.finder.greeting()), keys_,
@@ -319,6 +321,7 @@ void ClientSession::on_ssh_end() {
   ssh_end_timer_.expires_after(kSignalGrace);
   ssh_end_timer_.async_wait([this](std::error_code error) {
     if (error) return;
+    if (ssh_.has_ended() && ssh_.has_said_why()) return this->end(kFailed);
     fail("the connection to " + options_.host + " ended" +
          (options_.no_command ? "" : " before the command did"));
   });

@@ -115,6 +115,11 @@ bool SshConfig::is_on(const std::string& keyword) const {
   return std::find(kOff.begin(), kOff.end(), text(keyword)) == kOff.end();
 }
 
+bool SshConfig::is_given(const std::string& keyword) const {
+  const std::string given = text(keyword);
+  return !given.empty() && given != "none";
+}
+
 std::optional<std::uint16_t> SshConfig::port() const { return parse_number<std::uint16_t>(text("port")); }
 
 AddressFamily SshConfig::address_family() const {
@@ -146,7 +151,7 @@ LogLevel SshConfig::log_level() const {
 bool SshConfig::makes_master() const {
   const std::string master = text("controlmaster"), persist = text("controlpersist");
   return (master == "auto" || master == "autoask") && !persist.empty() && persist != "no" &&
-         is_on("controlpath");
+         is_given("controlpath");
 }
 
 // HostKeyAlias stands for name and port.
@@ -171,11 +176,14 @@ std::optional<std::string> expand_path(std::string_view path, const PathTokens& 
   return expanded;
 }
 
-std::optional<SshConfig> ask_ssh_for_config(const Options& options) {
+namespace {
+
+std::optional<SshConfig> ask_ssh(const Options& options, const std::vector<std::string>& command) {
   std::vector<std::string> words = {"ssh", "-G"};
   words.insert(words.end(), options.ssh_words.begin(), options.ssh_words.end());
   // It is to write nothing into a log that -E names; the last -E counts.
   words.insert(words.end(), {"-E", "/dev/null", "--", options.host});
+  words.insert(words.end(), command.begin(), command.end());
   // Whoever logs in judges its `Match exec` by the same shell.
   const RealSsh real_ssh(std::move(words), true);
   ChildProcess ssh([&] {
@@ -186,6 +194,16 @@ std::optional<SshConfig> ask_ssh_for_config(const Options& options) {
   const std::string printed = read_text(ssh.stdout_fd());
   if (ssh.wait() != 0) return std::nullopt;
   return SshConfig(printed);
+}
+
+}  // namespace
+
+// Where the configuration says ForkAfterAuthentication, ssh wants to see that there is a command; where it names one
+// itself, that there is none.
+std::optional<SshConfig> ask_ssh_for_config(const Options& options) {
+  auto config = ask_ssh(options, {});
+  if (!config && (options.command || options.no_command)) config = ask_ssh(options, {"true"});
+  return config;
 }
 
 SshConfig default_config(const Options& options, const std::string& user, const std::string& home) {

@@ -29,8 +29,10 @@ class SshConfig {
   std::vector<std::string> words(const std::string& keyword) const;
   // The first value, split at commas.
   std::vector<std::string> list(const std::string& keyword) const;
-  // Is it set to something else than no, false, none or 0?
+  // A flag: is it set to something else than no, false, none or 0?
   bool is_on(const std::string& keyword) const;
+  // A name, a path or a command: is there one? `no` and `false` are such, `none` is not.
+  bool is_given(const std::string& keyword) const;
 
   std::string host_name() const { return text("hostname"); }
   std::string user() const { return text("user"); }

@@ -61,6 +61,8 @@ as_ssh -F "$e2e_config" -oUserKnownHostsFile="$dir/empty" far true
 sed "s| ssh-ed25519 .*| $(cut -d' ' -f1,2 "$dir/stranger.pub")|" "$dir/sshd/known_hosts" >"$dir/changed"
 as_ssh -F "$e2e_config" -oUserKnownHostsFile="$dir/changed" far true
 err_has "REMOTE HOST IDENTIFICATION HAS CHANGED"
+as_ssh -F "$e2e_config" -oProxyCommand=false far true
+as_ssh -F "$e2e_config" -oRevokedHostKeys=no far true
 
 step "no ssh at all"
 status 255 bounded env PATH="$dir" "$SHIM" -F "$e2e_config" far true </dev/null
@@ -68,9 +70,12 @@ out_is "" && err_has "^mcdtp-shim: find ssh: there is none in PATH"
 refused "^mcdtp-shim: MCDTP_REAL_SSH: no program at" bounded env MCDTP_REAL_SSH=/nowhere "$SHIM" -F "$e2e_config" far true
 
 step "a connection that breaks"
-status 255 shim far 'kill -KILL $(ps -o ppid= -p $PPID); sleep 1000' </dev/null
-out_is ""
-same "lines on stderr that are ours" 1 "$(grep -c '^mcdtp-shim: the connection to far ended' "$dir/err")"
+for backend in ssh libssh2; do
+  status 255 shim --bootstrap $backend far 'kill -KILL $(ps -o ppid= -p $PPID); sleep 1000' </dev/null
+  out_is ""
+  same "lines on stderr that are ours" 1 "$(grep -c '^mcdtp-shim: ' "$dir/err")"
+done
+err_is "mcdtp-shim: the SSH connection is lost: transport read"
 
 step "a server's bad options"
 status 255 bounded "$MCDTP_BIN/mcdtp-server" --channels 0 </dev/null

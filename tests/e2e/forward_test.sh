@@ -410,13 +410,14 @@ for backend in libssh2 ssh; do
   end_run
   nothing_left
 
-  near=$(free_port)
-  { cat "$e2e_config"; echo "  LocalForward $near 127.0.0.1:$echo_port"; echo "  ForkAfterAuthentication yes"
-    echo "  SessionType none"; } >"$dir/config"
-  status 0 env E2E_NEAR="$e2e_token" timeout "$E2E_BOUND" "$SHIM" -v --bootstrap $backend -F "$dir/config" far </dev/null
-  err_has "^mcdtp-shim: backend: $backend\$"
-  same "through it, from the background" word "$(echo -n word | peer send 127.0.0.1 "$near")"
-  end_background
+  for none in -N -oSessionType=none; do
+    near=$(free_port)
+    { cat "$e2e_config"; echo "  LocalForward $near 127.0.0.1:$echo_port"; echo "  ForkAfterAuthentication yes"; } >"$dir/config"
+    status 0 env E2E_NEAR="$e2e_token" timeout "$E2E_BOUND" "$SHIM" -v $none --bootstrap $backend -F "$dir/config" far </dev/null
+    err_has "^mcdtp-shim: backend: $backend\$"
+    same "through it, from the background" word "$(echo -n word | peer send 127.0.0.1 "$near")"
+    end_background
+  done
 done
 
 step "an stderr that nobody reads holds up neither stdout nor what is forwarded"

@@ -64,9 +64,10 @@ TEST_F(Libssh2Choice, Configuration) {
   more_ = "certificatefile /a\n";
   EXPECT_EQ(why_not(), "the configuration sets certificatefile");
   for (const char* line :
-       {"proxycommand nc %h %p", "pkcs11provider /p.so", "knownhostscommand /bin/k", "revokedhostkeys /r",
-        "bindaddress ::1", "hostbasedauthentication yes", "gssapidelegatecredentials yes", "forwardagent yes",
-        "forwardx11 yes", "verifyhostkeydns true"}) {
+       {"proxycommand nc %h %p", "proxycommand false", "bindaddress 0", "revokedhostkeys no",
+        "pkcs11provider /p.so", "knownhostscommand /bin/k", "revokedhostkeys /r", "bindaddress ::1",
+        "hostbasedauthentication yes", "gssapidelegatecredentials yes", "forwardagent yes", "forwardx11 yes",
+        "verifyhostkeydns true"}) {
     EXPECT_NE(why_not(line).find("the configuration sets"), std::string::npos) << line;
   }
   EXPECT_EQ(why_not("permitlocalcommand yes"), "nothing");
