@@ -1,7 +1,8 @@
 # Bash library of scripts/bench --fairness: k sessions of ours and k TCP connections share one link (a dumbbell: the
 # link is its bar) with a queue of one bandwidth-delay product. Who got what is read from the link's own log of flows,
 # in the IP bytes that it delivered, so one measure serves both; the first seconds, with log-in and slow start, do not
-# count. REQUIRES: tests/bench/measure.sh, and of scripts/bench $seconds, $seed, $csv, $k_list, $rate_list, $only_tools.
+# count. REQUIRES: tests/bench/measure.sh, and of scripts/bench $seconds, $seed, $csv, $k_list, $rate_list, $only_tools,
+# $channels, $runs.
 readonly fair_delay=25 fair_warm_up=5 fair_ports=61000 # ports of session i: 100 from fair_ports + 100 i on
 
 # They run until the measurement is over, and end with it.
@@ -9,7 +10,7 @@ start_sessions() { # K SECONDS
   local i low
   for ((i = 0; i < $1; i++)); do
     low=$((fair_ports + 100 * i))
-    dd if=/dev/zero bs=64k 2>/dev/null | wan_near timeout -k 2 $(($2 + 30)) bash -c 'shim "$@"' - -c "${channels:-4}" --cc "$fair_cc" \
+    dd if=/dev/zero bs=64k 2>/dev/null | wan_near timeout -k 2 $(($2 + 30)) bash -c 'shim "$@"' - -c "$fair_channels" --cc "$fair_cc" \
       --port-range "$low-$((low + 99))" far "timeout -s INT $2 cat >/dev/null" 2>>"$work/err" &
     fair_pids+=($!)
   done
@@ -47,11 +48,11 @@ ping_in_parallel() { # SECONDS
 ping_figure() { sed -n 's/^rtt [^=]*= \([0-9.]*\)\/\([0-9.]*\)\/\([0-9.]*\).*/\1 \2 \3/p' "$work/ping" | cut -d' ' -f"$1"; }
 ping_loss() { sed -n 's/.* \([0-9.]*\)% packet loss.*/\1/p' "$work/ping"; }
 
-measure_fairness() { # RATE K PEER, cubic, bbr or none (ours alone)
-  local rate=$1 k=$2 peer=$3 groups=2 queue pid fair_pids=() all=$((seconds + fair_warm_up + 2)) tcp_cc=$3
+measure_fairness() { # RATE K PEER RUN; PEER is cubic, bbr or none (ours alone)
+  local rate=$1 k=$2 peer=$3 groups=2 fair_seed=$((seed + $4)) queue pid fair_pids=() all=$((seconds + fair_warm_up + 2)) tcp_cc=$3
   queue=$(awk "BEGIN { q = $rate * 1e6 / 8 * 2 * $fair_delay / 1e3; print int(q > 65536 ? q : 65536) }")
   [ "$peer" != none ] || { tcp_cc=cubic groups=1; }
-  link_up "$tcp_cc" --rate "${rate}M" --delay "$fair_delay" --queue "$queue" --seed "$seed" --flows "$work/flows"
+  link_up "$tcp_cc" --rate "${rate}M" --delay "$fair_delay" --queue "$queue" --seed "$fair_seed" --flows "$work/flows"
   : >"$work/err"
   start_sessions "$k" "$all"
   [ "$peer" = none ] || start_connections "$k" "$all"
@@ -76,15 +77,17 @@ fair_lines() {
 fair_line() {
   local share
   share=$(awk "BEGIN { printf \"%.4f\", $sum / ($both + 0.000001) }")
-  echo "$rate,$fair_delay,$queue,$fair_cc,$peer,$k,$group,$sum,$share,$jain,$both,$both_jain,$(ping_figure 1),$(ping_figure 2),$(ping_figure 3),$(ping_loss),$loss,$seconds,$seed,$(wan_stat late_p99_ms),$(void_reason)" >>"$csv"
+  echo "$rate,$fair_delay,$queue,$fair_cc,$peer,$k,$group,$sum,$share,$jain,$both,$both_jain,$(ping_figure 1),$(ping_figure 2),$(ping_figure 3),$(ping_loss),$loss,$seconds,$fair_seed,$(wan_stat late_p99_ms),$(void_reason "$sum")" >>"$csv"
+  [ "$sum" != 0.000 ] || nothing_came "$rate Mbit/s, $k of $group"
   printf '%5s %-12s %3s %-5s %8.1f %6.0f %% %6.2f %9.2f %9s ms %6s %% %s\n' "$rate" "$fair_cc/$peer" "$k" "$group" "$sum" \
     "$(awk "BEGIN { print 100 * $share }")" "$jain" "$both_jain" "$(ping_figure 2)" "$(awk "BEGIN { print 100 * $loss }")" \
-    "$(void_reason | sed 's/^/VOID: /')"
+    "$(void_reason "$sum" | sed 's/^/VOID: /')"
 }
 
 # --tool names those beside us (tcp/cubic, tcp/bbr, none) and our own controllers (shim/auto).
 run_fairness() {
-  local rate k peer peers= own= name fair_cc
+  local rate k peer peers= own= name fair_cc fair_channels=${channels:-4} run
+  [[ $fair_channels != *,* ]] || die "--channels $fair_channels: one number with --fairness"
   csv=${csv:-fairness.csv}
   seconds=${seconds:-20}
   for name in $only_tools; do
@@ -102,7 +105,9 @@ run_fairness() {
   for rate in $(tr , ' ' <<<"$rate_list"); do
     for peer in ${peers:-cubic bbr}; do
       for fair_cc in ${own:-auto}; do
-        for k in $(tr , ' ' <<<"$k_list"); do measure_fairness "$rate" "$k" "$peer"; done
+        for k in $(tr , ' ' <<<"$k_list"); do
+          for ((run = 0; run < runs; run++)); do measure_fairness "$rate" "$k" "$peer" "$run"; done
+        done
       done
     done
   done

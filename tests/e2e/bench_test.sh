@@ -34,7 +34,7 @@ bench --fairness --k 1 --rate 10 --tool tcp/cubic --seconds 2 --csv "$dir/fairne
 [ "$(lines "$dir/fairness.csv" 'NF == 21 && $k == 1 && $mbit > 0 && $both_jain >= 0.5 && $ping_avg_ms >= 50')" = 2 ] ||
   fail "not two lines of fairness"
 
-for bad in "--link nowhere" "--channels 0" "--sweep colour=1" "--seconds 0" "--tool rsh --link clean --csv $dir/bad" "--link"; do
+for bad in "--link nowhere" "--channels 0" "--channels 65" "--fairness --channels 1,2" "--tool shim/x" "--tool tcp/x" "--sweep colour=1" "--seconds 0" "--tool rsh --link clean --csv $dir/bad" "--link"; do
   bench $bad && fail "$bad is accepted"
   [ "$(grep -c . "$dir/out")" -eq 1 ] || fail "$bad: $(cat "$dir/out")"
 done

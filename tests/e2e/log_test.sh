@@ -38,6 +38,12 @@ assert sum(int(row["covered_bytes"]) for row in last.values()) >= 300000
 assert sum(int(row["received_bytes"]) for row in last.values()) >= 300000
 assert len({row["seconds"] for row in first}) >= 3, "too few samples"
 END
+if /usr/bin/python3 -c 'import matplotlib' 2>/dev/null; then
+  "$e2e_here/../../scripts/plot" --to "$dir/plots" "$dir/full" >"$dir/out" 2>"$dir/err" || fail "scripts/plot ends with $?"
+  same "a figure for each" "$(printf '%s\n' "$dir/plots/full-1.png" "$dir/plots/full-2.png")" "$(cat "$dir/out")"
+else
+  echo "no figures of it: there is no matplotlib"
+fi
 
 step "a log that takes no more does not end the transfer"
 status 0 shim --log /dev/full far 'echo word' </dev/null
