@@ -17,7 +17,8 @@ class FarAddresses {
 
   // Where the server may be, its ports still 0: `known`, numeric (the address that ssh came to as the server sees
   // it, then as we do), and then what the name means here, if that is known by now. They differ behind a translated
-  // address. Empty where the first is: then the server has bound nothing. None of IPv6 where there is none here.
+  // address. Empty where the first is: then the server has bound nothing. None of IPv6 where this host
+  // has none.
   std::vector<Endpoint> candidates(const std::vector<std::string>& known) const;
 
  private:

@@ -110,6 +110,9 @@ std::optional<std::string> reason_to_leave(const mcdtp::Options& options, const 
 int log_in_and_run(mcdtp::Options options, mcdtp::TransferLog& log, const std::vector<int>& end_signals) {
   const mcdtp::Libssh2Choice choice = choose_backend(options);
   if (!choice.has_ssh) say("there is no ssh here: its configuration was not read");
+  // It may say so to a shell alone, and is to say it itself.
+  if (choice.has_ssh && !choice.config && !options.command && !options.no_command)
+    become_ssh(options, "it does not take the options");
   if (choice.config) apply_configuration(options, *choice.config);
   if (options.terminal_if_stdin_is_one && !options.no_command && isatty(STDIN_FILENO))
     become_ssh(options, "it wants a terminal");

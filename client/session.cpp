@@ -131,7 +131,7 @@ ClientSession::ClientSession(const Options& options, const ForwardPlan& plan, Lo
   const Greeting& greeting = *login.finder.greeting();
   const auto addresses = login.addresses->candidates({greeting.address, login.peer_address});
   for (const Endpoint& address : addresses) tell("trying UDP and TCP at " + address.address_text());
-  if (addresses.empty()) tell("the server does not know its address: no UDP");
+  if (addresses.empty()) tell("the server does not know its address, or there is no IPv6 here: no UDP");
   // First: the command, which runs already, may have ended, and its end be among the early bytes.
   start_forwarding();
   driver_.add_ssh(std::make_shared<Descriptor>(io_, login.ssh->take_stdout()),

@@ -59,6 +59,11 @@ class Channel {
   // A report covered what was outstanding; it came as a datagram, or by the control link.
   void on_reported(bool by_datagram) {
     reports_by_link_ = by_datagram ? 0 : std::min(reports_by_link_ + 1, kReportsByLink);
+    unreported_ = 0;
+  }
+  // A packet came. How many have since a report covered any of what is out.
+  std::size_t count_unreported() {
+    return unreported_ = sent.packets_outstanding() > 0 ? unreported_ + 1 : 0;
   }
 
   // Unproved addresses are probed again and again, ever more slowly.
@@ -120,8 +125,9 @@ class Channel {
   bool datagram_;
   bool stream_proved_ = false;
   bool silent_ = false;
-  double stream_rate_ = 0;   // bytes/s, the largest of late
-  int reports_by_link_ = 0;  // in a row
+  double stream_rate_ = 0;      // bytes/s, the largest of late
+  int reports_by_link_ = 0;     // in a row
+  std::size_t unreported_ = 0;  // see count_unreported()
   bool ping_due_ = false;
   std::deque<PathId> to_probe_;
   Time next_probe_ = kNever;

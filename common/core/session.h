@@ -130,7 +130,8 @@ class Session {
   }
 
  private:
-  // Packets kept of a stream channel until a report covers them: it has no probes that would end the wait.
+  // Packets that come on a stream channel while what is out on it is not reported: it has no probes that would end the
+  // wait, and each may have an answer, which is kept behind what is out.
   static constexpr std::size_t kMaxUnreported = 256 * 1024;
   // The least that is worth sending to an address, in bytes: report_timer() and choose_path() have to agree on it.
   static constexpr std::uint64_t kMinReply = kMinReportSize + kSealOverhead;

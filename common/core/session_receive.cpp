@@ -26,7 +26,7 @@ bool Session::on_packet(Time now, ChannelId id, PathId from, PacketNumber number
     if (peer_failed_ || (channel = find(id)) == nullptr) return true;
   }
   if (reader.failed()) accept("a packet holds what is no frame");
-  if (!channel->is_datagram() && channel->sent.packets().size() > kMaxUnreported)
+  if (!channel->is_datagram() && channel->count_unreported() > kMaxUnreported)
     accept("no report of what goes over SSH or TCP");
   channel->receipts.schedule(now, asks, (flags & kNothingLeft) != 0);
   return true;

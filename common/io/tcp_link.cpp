@@ -71,8 +71,8 @@ void TcpConnector::connect() {
   std::error_code error;
   socket_.close(error);
   timer_.expires_after(kConnectPatience);
-  timer_.async_wait([this](std::error_code cancelled) {
-    if (!cancelled && !stopped_) give_up_connecting();
+  timer_.async_wait([this, attempt = ++attempts_](std::error_code cancelled) {
+    if (!cancelled && !stopped_) give_up_connecting(attempt);
   });
   socket_.async_connect(to_asio(candidates_[next_candidate_]), [this](std::error_code failed) {
     if (stopped_) return;
@@ -83,10 +83,10 @@ void TcpConnector::connect() {
   });
 }
 
-// The next address may have its turn, and the timer its next wait, already.
-void TcpConnector::give_up_connecting() {
+// The next address may have its turn already.
+void TcpConnector::give_up_connecting(std::uint64_t attempt) {
   std::error_code ignored;
-  if (timer_.expiry() <= std::chrono::steady_clock::now()) socket_.close(ignored);
+  if (attempt == attempts_) socket_.close(ignored);
 }
 
 void TcpConnector::connected() {

@@ -25,7 +25,7 @@ class TcpConnector {
 
  private:
   void connect();
-  void give_up_connecting();
+  void give_up_connecting(std::uint64_t attempt);
   void connected();
   void await_proof(ChannelId id);
   void retry();
@@ -34,6 +34,7 @@ class TcpConnector {
   std::vector<Endpoint> candidates_;
   std::size_t next_candidate_ = 0;
   ChannelId next_id_ = kFirstTcpChannel;
+  std::uint64_t attempts_ = 0;
   asio::ip::tcp::socket socket_;
   asio::steady_timer timer_;
   Duration pause_;

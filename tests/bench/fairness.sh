@@ -99,6 +99,7 @@ run_fairness() {
       *) die "--tool $name: beside us there are tcp/cubic, tcp/bbr and none; ours are shim/auto and so on" ;;
     esac
   done
+  begin_csv
   [ -s "$csv" ] || echo "rate_mbit,delay_ms,queue_bytes,cc,peer,k,group,mbit,share,jain,both_mbit,both_jain,ping_min_ms,ping_avg_ms,ping_max_ms,ping_loss_percent,loss,seconds,seed,late_p99_ms,void" >"$csv" || exit 1
   echo "$(nproc) CPUs, Linux $(uname -r), $fair_delay ms each way, queue of one product, $seconds s after $fair_warm_up s, seed $seed"
   printf '%5s %-12s %3s %-5s %8s %8s %6s %9s %12s %8s\n' rate "ours/theirs" k group "Mbit/s" share Jain "Jain all" "ping avg" loss

@@ -38,6 +38,7 @@ assert sum(int(row["covered_bytes"]) for row in last.values()) >= 300000
 assert sum(int(row["received_bytes"]) for row in last.values()) >= 300000
 assert len({row["seconds"] for row in first}) >= 3, "too few samples"
 END
+export MPLCONFIGDIR=$dir
 if /usr/bin/python3 -c 'import matplotlib' 2>/dev/null; then
   "$e2e_here/../../scripts/plot" --to "$dir/plots" "$dir/full" >"$dir/out" 2>"$dir/err" || fail "scripts/plot ends with $?"
   same "a figure for each" "$(printf '%s\n' "$dir/plots/full-1.png" "$dir/plots/full-2.png")" "$(cat "$dir/out")"

@@ -30,6 +30,7 @@ bool forget_ipv6() {
 }
 
 TEST(FarAddresses, NoneOfIpv6WhereThisHostHasNone) {
+  if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) < 0) GTEST_SKIP() << "this kernel has no seccomp";
   const auto texts_without_ipv6 = [] {
     if (!forget_ipv6()) std::_Exit(2);
     const FarAddresses far("127.0.0.1", AddressFamily::kAny);
@@ -42,10 +43,10 @@ TEST(FarAddresses, NoneOfIpv6WhereThisHostHasNone) {
 
 TEST(FarAddresses, WhatIsKnownComesFirstAndOnce) {
   const FarAddresses far("127.0.0.3", AddressFamily::kAny);
-  const auto found = far.candidates({"127.0.0.1", "2001:db8::1", "127.0.0.1"});
+  const auto found = far.candidates({"127.0.0.1", "192.0.2.1", "127.0.0.1"});
   ASSERT_GE(found.size(), 2U);
   EXPECT_EQ(found[0].address_text(), "127.0.0.1");
-  EXPECT_EQ(found[1].address_text(), "2001:db8::1");
+  EXPECT_EQ(found[1].address_text(), "192.0.2.1");
   EXPECT_TRUE(far.candidates({"", "127.0.0.1"}).empty());
 }
 
