@@ -81,7 +81,7 @@ void read_identities(const SshConfig& config, const PathTokens& tokens, LocalFac
 }
 
 Libssh2Plan make_plan(const Options& options, const SshConfig& config, const Account& account) {
-  Libssh2Plan plan{config, {}, {}};
+  Libssh2Plan plan{options.host, config, {}, {}};
   plan.facts.libssh2_version = libssh2_library_version();
   plan.facts.agent_socket = agent_socket(config);
   const std::string control_path = config.text("controlpath");

@@ -10,6 +10,7 @@ namespace mcdtp {
 
 // All that a login by libssh2 has to know.
 struct Libssh2Plan {
+  std::string host;  // as the user names it
   SshConfig config;
   KnownHostKeys known;
   LocalFacts facts;

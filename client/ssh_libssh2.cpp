@@ -32,6 +32,7 @@ constexpr milliseconds kPatience = seconds(20);
 struct Outside {
   std::optional<int> socket_fd;  // of the SSH connection
   std::string queue;
+  std::string lost_because;  // the connection; empty as long as it lives
   bool has_exit_status = false;
 };
 
@@ -47,6 +48,18 @@ ssize_t queue_packet(libssh2_socket_t socket_fd, const void* data, std::size_t s
   }
   outside.queue.append(static_cast<const char*>(data), size);
   return static_cast<ssize_t>(size);
+}
+
+// libssh2 would not say what the kernel does.
+ssize_t receive(libssh2_socket_t socket_fd, void* buffer, std::size_t size, int flags, void** abstract) {
+  const ssize_t got = ::recv(socket_fd, buffer, size, flags);
+  const int error = errno;
+  Outside& outside = outside_of(abstract);
+  if (socket_fd == outside.socket_fd) {
+    if (got == 0 && size > 0) outside.lost_because = "the far side has closed it";
+    if (got < 0 && error != EAGAIN && error != EINTR) outside.lost_because = std::strerror(error);
+  }
+  return got < 0 ? -error : got;
 }
 
 void* allocate(std::size_t size, void**) { return std::malloc(size); }
@@ -70,7 +83,8 @@ void release(void* memory, void** abstract) {
 // A libssh2 session, never blocking. It lives as long as its process, whose end frees it.
 class Session {
  public:
-  explicit Session(milliseconds patience);
+  // `host`: as the user names it.
+  Session(std::string host, milliseconds patience);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
@@ -88,6 +102,8 @@ class Session {
     if (complete(function) != 0) fail(attempt);
   }
   [[noreturn]] void fail(const std::string& attempt) const;
+  [[noreturn]] void lose(const std::string& reason) const;
+  std::string last_error() const;
 
   // Throws where libssh2 knows none of `names`.
   void prefer(int method, const std::string& what, const std::vector<std::string>& names);
@@ -99,21 +115,32 @@ class Session {
   void wait();
 
   Outside outside_;
+  std::string host_;
   milliseconds patience_;
   LIBSSH2_SESSION* session_;
 };
 
-Session::Session(milliseconds patience) : patience_(patience) {
+Session::Session(std::string host, milliseconds patience) : host_(std::move(host)), patience_(patience) {
   session_ = libssh2_session_init_ex(allocate, release, reallocate, &outside_);
   if (!session_) throw std::runtime_error("start libssh2: no memory");
   libssh2_session_set_blocking(session_, 0);
   libssh2_session_callback_set(session_, LIBSSH2_CALLBACK_SEND, reinterpret_cast<void*>(queue_packet));
+  libssh2_session_callback_set(session_, LIBSSH2_CALLBACK_RECV, reinterpret_cast<void*>(receive));
+}
+
+std::string Session::last_error() const {
+  if (!outside_.lost_because.empty()) return outside_.lost_because;
+  char* reason = nullptr;
+  libssh2_session_last_error(session_, &reason, nullptr, 0);
+  return reason ? reason : "libssh2 does not say why";
 }
 
 void Session::fail(const std::string& attempt) const {
-  char* reason = nullptr;
-  libssh2_session_last_error(session_, &reason, nullptr, 0);
-  throw std::runtime_error(attempt + ": " + (reason ? reason : "libssh2 does not say why"));
+  throw std::runtime_error(attempt + ": " + last_error());
+}
+
+void Session::lose(const std::string& reason) const {
+  throw std::runtime_error("the connection to " + host_ + " ended: " + reason);
 }
 
 // libssh2 would drop the names that it does not know, but by a memcpy() onto itself.
@@ -136,9 +163,7 @@ bool Session::flush() {
   std::string& queue = outside_.queue;
   if (queue.empty()) return false;
   const ssize_t sent = ::send(outside_.socket_fd.value(), queue.data(), queue.size(), MSG_NOSIGNAL);
-  if (sent < 0 && errno != EAGAIN && errno != EINTR) {
-    throw std::runtime_error(std::string("send to the far side: ") + std::strerror(errno));
-  }
+  if (sent < 0 && errno != EAGAIN && errno != EINTR) lose(std::strerror(errno));
   if (sent > 0) queue.erase(0, static_cast<std::size_t>(sent));
   return sent > 0;
 }
@@ -291,7 +316,7 @@ int Libssh2Channel::exit_status() const {
 }
 
 bool Libssh2Channel::succeeded(ssize_t result) const {
-  if (result < 0 && result != LIBSSH2_ERROR_EAGAIN) session_.fail("the SSH connection is lost");
+  if (result < 0 && result != LIBSSH2_ERROR_EAGAIN) session_.lose(session_.last_error());
   return result >= 0;
 }
 
@@ -357,7 +382,7 @@ int run_libssh2(const Libssh2Plan& plan, const std::string& exec_line,
                 const std::function<void(const std::string&)>& on_authenticated) {
   if (exec_line.size() > kMaxExecLine) throw std::runtime_error("the command is too long for libssh2");
   signal(SIGPIPE, SIG_IGN);
-  Session session(patience_of(plan.config));
+  Session session(plan.host, patience_of(plan.config));
   const auto channel = log_in(session, plan);
   on_authenticated(peer_address(channel->socket_fd()));
   return serve(session, *channel, exec_line);
