@@ -31,8 +31,11 @@ class Capacity {
   void on_report(const Sample& sample);
   // A packet goes out after nothing was in flight: silence is not the path's fault.
   void on_first_sent(Time now);
-  // This channel's round beside that of the quickest one, at most 1: a later channel begins with less.
-  void set_weight(double weight) { weight_ = weight; }
+  // Beside the quickest channel, which takes `round` (> 0): a later one begins with less.
+  void set_later_by(Duration later, Duration round) {
+    later_by_ = later;
+    weight_ = to_seconds(round) / to_seconds(round + later);
+  }
   // The channel has to prove itself again: the path may be another.
   void forget() { *this = Capacity(); }
 
@@ -43,6 +46,8 @@ class Capacity {
   Duration last_rtt() const { return last_rtt_; }
   // REQUIRES: has_rtt().
   Duration round() const { return min_rtt() + report_interval_; }
+  Duration later_by() const { return later_by_; }
+  // The quickest channel's round beside this one's, at most 1.
   double weight() const { return weight_; }
   // Bytes/s that arrived, the largest of late; 0: not known.
   double rate() const { return *std::max_element(rates_.begin(), rates_.end()); }
@@ -60,6 +65,7 @@ class Capacity {
   void note_rate(const Sample& sample);
 
   std::uint64_t window_ = 0;  // bytes; 0: nothing has grown yet
+  Duration later_by_{};
   double weight_ = 1;
   std::array<double, 4> rates_{};  // bytes/s of the last rounds
   std::size_t rounds_ = 0;

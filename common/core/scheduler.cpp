@@ -20,6 +20,13 @@ Duration expected_rtt(const Channel& channel) {
   return channel.capacity.expected_rtt(channel.sent.bytes_outstanding());
 }
 
+// Of both RTTs without a queue, or of both as they are now, whichever is less: where a queue stood from the channel's first
+// packet on, the quickest is as late now.
+Duration later_by(const Channel& channel, const Channel& quickest) {
+  return std::min(channel.capacity.expected_rtt(0) - quickest.capacity.expected_rtt(0),
+                  channel.loss.rtt().smoothed() - quickest.loss.rtt().smoothed());
+}
+
 }  // namespace
 
 bool Scheduler::may_carry(const Channel& channel) {
@@ -91,28 +98,28 @@ void Scheduler::compare(Channels& channels) {
   any_steady_ = false;
   quickest_ = Duration::max();
   rate_ = 0;
-  Duration round = Duration::max();
-  least_rtt_ = Duration::max();
+  const Channel* quickest = nullptr;  // when idle
   for (const auto& [id, channel] : channels) {
     if (!is_live(channel)) continue;
     any_steady_ = true;
     quickest_ = std::min(quickest_, expected_rtt(channel));
-    least_rtt_ = std::min(least_rtt_, channel.capacity.expected_rtt(0));
-    if (channel.capacity.round() < round) report_interval_ = channel.report_interval();
-    round = std::min(round, channel.capacity.round());
+    if (quickest == nullptr || channel.capacity.round() < quickest->capacity.round()) quickest = &channel;
     rate_ += channel.capacity.rate();
   }
+  if (quickest == nullptr) return;
+  report_interval_ = quickest->report_interval();
+  const Duration round = quickest->capacity.round();
   for (auto& [id, channel] : channels) {
     if (!is_live(channel)) continue;
-    const Duration own = channel.capacity.round();
-    const bool later = own - round > std::max<Duration>(kMinDelay, round / 2);
-    channel.capacity.set_weight(later ? to_seconds(round) / to_seconds(own) : 1);
+    const Duration later = later_by(channel, *quickest);
+    const bool counts = later > std::max<Duration>(kMinDelay, round / 2);
+    channel.capacity.set_later_by(counts ? later : Duration{}, round);
   }
 }
 
 void Scheduler::make_comparable(const Channel& channel, ReportSample& sample) const {
   if (weight(channel) == 1 || !is_live(channel)) return;
-  if (sample.rtt) *sample.rtt -= channel.capacity.expected_rtt(0) - least_rtt_;
+  if (sample.rtt) *sample.rtt -= channel.capacity.later_by();
   sample.report_interval = report_interval_;
 }
 

@@ -63,7 +63,6 @@ class Scheduler {
   bool all_full_ = false;                // it is beyond its capacity, as all are
   bool any_steady_ = false;
   Duration quickest_{};         // the shortest time in which a steady channel delivers, RTT
-  Duration least_rtt_{};        // ... when idle
   Duration report_interval_{};  // of the channel with the shortest round
   double rate_ = 0;             // bytes/s of the steady channels together
 };

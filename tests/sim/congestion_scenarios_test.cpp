@@ -379,14 +379,14 @@ double share_after_change(const Path& path, double factor, Duration change) {
   return later_share(world, limit_of(path), change, change + seconds(8));
 }
 
-// Where the delay wanders, small steps do not show in the rate. Much is up to chance: the mean of three moments.
+// Where the delay wanders, small steps do not show in the rate. Much is up to chance: the mean of eight moments.
 TEST(AutoFollowsTheLink, ManifoldRateOfARestlessPath) {
   for (const auto& [mbps, factor, loss, least] :
        {std::tuple{100, 50, 0.01, 0.5}, std::tuple{20, 40, 0.0, 0.3}}) {
     Path path{static_cast<double>(mbps), 25, loss};
     path.wander_ms = 20;
     double share = 0;
-    for (const int change : {4, 5, 6}) share += share_after_change(path, factor, seconds(change)) / 3;
+    for (int i = 0; i < 8; ++i) share += share_after_change(path, factor, milliseconds(4000 + 250 * i)) / 8;
     EXPECT_GE(share, least) << mbps << " Mbit/s";
   }
 }

@@ -19,6 +19,14 @@ TEST(AutoSharesTheLink, TwoThatBeginTogether) {
   EXPECT_GE(shares.of[0] + shares.of[1], 0.9);
 }
 
+// All know the empty path by their first channel only: the others' first packets meet the queue of the rest.
+TEST(AutoSharesTheLink, TenThatBeginTogether) {
+  for (const double delay : {5, 25}) {
+    const Shares shares = share_link({10, delay}, std::vector<Rival>(10), kFrom, kUntil);
+    EXPECT_GE(shares.fairness(), 0.9) << delay;
+  }
+}
+
 // The mean of three: one alone says little, for nothing is random here, and a start some tenths of a second earlier
 // brings anything from 0.7 to 1.
 void expect_fair_to_one_that_comes_later(const Path& path) {
@@ -89,20 +97,20 @@ TEST(AutoSharesTheLink, BesideAnotherWhereTheBufferIsShort) {
 }
 
 // What was given away before the others were known to be TCP is asked for again. Where all stand still for a moment, the
-// queue empties, and TCP seems to have gone. The mean of two starts.
+// queue empties, and TCP seems to have gone. The mean of four starts.
 TEST(AutoSharesTheLink, BesideCubicInADeepQueue) {
   for (const double delay_ms : {25.0, 50.0}) {
     for (const double stall_ms : {0.0, 150.0}) {
       Path path{20, delay_ms, 0, 4};
       path.stall_ms = stall_ms;
       double ours = 0;
-      for (const int start : {0, 3}) {
+      for (const int start : {0, 1, 2, 3}) {
         const Shares shares =
             share_link(path, {{"auto", 0, seconds(start)}, {"cubic", 0, seconds(3)}}, kFrom, seconds(30));
-        ours += shares.of[0] / 2;
+        ours += shares.of[0] / 4;
         EXPECT_GE(shares.of[1], 0.38);
       }
-      EXPECT_GE(ours, stall_ms > 0 ? 0.28 : 0.38) << delay_ms << " ms";
+      EXPECT_GE(ours, stall_ms > 0 ? 0.28 : 0.36) << delay_ms << " ms";
     }
   }
 }

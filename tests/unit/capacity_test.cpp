@@ -18,9 +18,9 @@ Time feed(Capacity& capacity, Time now, int reports, Duration rtt, std::uint64_t
 TEST(Capacity, BeginsWithAFewPacketsAndFewerWhereLater) {
   Capacity capacity;
   EXPECT_EQ(capacity.window(), Capacity::kFirstWindow);
-  capacity.set_weight(0.5);
+  capacity.set_later_by(20ms, 20ms);
   EXPECT_EQ(capacity.window(), Capacity::kFirstWindow / 2);
-  capacity.set_weight(0.01);
+  capacity.set_later_by(2s, 20ms);
   EXPECT_EQ(capacity.window(), Capacity::kMinWindow);
 }
 

@@ -19,9 +19,18 @@ class SchedulerTest : public testing::Test {
     channel.flow = std::make_shared<Flow>(Time{}, make_congestion("auto", std::nullopt));
     channel.paths.set_candidates({0});
     channel.paths.on_covered(0, true);
+    see(channel, rtt);
+    return channel;
+  }
+  // A report of one packet.
+  void see(Channel& channel, Duration rtt) {
+    const PacketNumber number = channel.sent.next();
+    put_in_flight(channel, 1200);
+    ReportNews news;
+    const ReportFrame report{channel.id(), number + 1, {}, 1, 0, 0, {{number, number + 1}}};
+    EXPECT_TRUE(channel.loss.on_report(Time{rtt}, report, channel.sent, news));
     channel.capacity.on_report({Time{}, 1200, 1200, rtt, 5ms});
     scheduler_.compare(channels_);
-    return channel;
   }
   void write(std::size_t bytes) {
     for (std::size_t left = bytes; left > 0;) {
@@ -140,6 +149,21 @@ TEST_F(SchedulerTest, AWeightIsTheQuickestRoundBesideItsOwn) {
   EXPECT_EQ(sample.rtt, 30ms);
   scheduler_.make_comparable(quick, sample);
   EXPECT_EQ(sample.rtt, 30ms);
+}
+
+TEST_F(SchedulerTest, AQueueThatWasThereFirstMakesNoChannelLater) {
+  Channel& first = add_channel(0, 20ms);
+  Channel& second = add_channel(1, 120ms);
+  for (int i = 0; i < 50; ++i) see(first, 120ms);
+  EXPECT_EQ(scheduler_.weight(second), 1);
+  ReportSample sample;
+  sample.rtt = 120ms;
+  scheduler_.make_comparable(second, sample);
+  EXPECT_EQ(sample.rtt, 120ms);
+  for (int i = 0; i < 50; ++i) see(first, 60ms);
+  sample.rtt = 120ms;
+  scheduler_.make_comparable(second, sample);
+  EXPECT_NEAR(to_seconds(*sample.rtt), 0.06, 0.001);
 }
 
 }  // namespace
