@@ -11,6 +11,7 @@ constexpr double kManyLost = 20 * 1200;  // bytes: fewer may be chance
 constexpr double kDrainGain = 0.5;
 constexpr int kMaxDrainRounds = 4;
 constexpr double kDownGain = 0.75;
+constexpr double kProbeGain = 0.1;
 constexpr double kFullFor = 0.15;  // of the RTT
 constexpr int kLevelRounds = 15;
 constexpr int kVagueRounds = 5;
@@ -49,6 +50,7 @@ double CongestionAuto::wanted_rate() const {
       return start_up_.pacing_rate(rate_, 1 - std::min(loss_.recent(), PathLoss::kMaxOwn));
     case Phase::kDrain: return kDrainGain * rate_;
     case Phase::kDown: return kDownGain * rate_;
+    case Phase::kProbeRtt: return kProbeGain * rate_;
     case Phase::kLevel: break;
   }
   return contest_.is_on() ? contest_.tcp().pacing_rate() : pace_;
@@ -73,7 +75,7 @@ std::uint64_t CongestionAuto::window() const {
 
 // The first packets of a phase may find a queue that those before them have filled to the brim.
 bool CongestionAuto::quiet(Time now) const {
-  const bool is_slow = phase_ == Phase::kDrain || phase_ == Phase::kDown;
+  const bool is_slow = phase_ != Phase::kStartup && phase_ != Phase::kLevel;
   return is_slow && to_seconds(now - phase_began_) >= kFullFor * queue_.rtt_seconds();
 }
 
@@ -153,6 +155,8 @@ void CongestionAuto::choose_phase(Time now) {
     case Phase::kStartup: return judge_startup(now);
     case Phase::kDrain: return rounds_in_phase_ >= kMaxDrainRounds ? enter(now, Phase::kLevel) : void();
     case Phase::kDown: return contest_trial_goes_on() || looks_on(now) ? void() : enter(now, Phase::kLevel);
+    case Phase::kProbeRtt:
+      return to_seconds(now - phase_began_) < round_seconds() ? void() : enter(now, Phase::kLevel);
     case Phase::kLevel: break;
   }
   if (!contest_.is_on()) set_pace(now);
@@ -172,6 +176,14 @@ bool CongestionAuto::is_time_for_down(Time now) const {
   const Duration least = is_vague || loses_more || !sees_queues() ? kMinVagueLevel : kMinLevel;
   return rounds_in_phase_ >= (is_free || is_cheap ? kVagueRounds : kLevelRounds) &&
          (is_free || now - phase_began_ >= least);
+}
+
+// At once, not at the end of a round: others of this host do it as well. Steps that pay are not broken off.
+void CongestionAuto::probe_rtt_in_time(Time now) {
+  const bool is_steady = phase_ == Phase::kLevel || phase_ == Phase::kDown;
+  if (!is_steady || steps_.is_large() || !rtt_probe_.is_due(now, round_seconds())) return;
+  rtt_probe_.begin(now, queue_.rtt_seconds());
+  enter(now, Phase::kProbeRtt);
 }
 
 // More is lost than the path is known to lose, no queue was seen, and rounds are so short that too little was sent quietly

@@ -5,6 +5,7 @@
 #include "common/core/path_loss.h"
 #include "common/core/queue_delay.h"
 #include "common/core/rate_steps.h"
+#include "common/core/rtt_probe.h"
 #include "common/core/sent_packets.h"
 #include "common/core/settling.h"
 #include "common/core/start_up.h"
@@ -38,6 +39,8 @@ namespace mcdtp {
 //   kDown     one round well below the rate: empties the queue for all who share it, and measures p0 and the RTT, but for
 //             its beginning, which meets the queue of before. Several, where they are short and it is not known whose
 //             the loss is
+//   kProbeRtt  (at once) a round of next to nothing, where the RTT that was taken for the path's may be that of a full queue,
+//             see RttProbe. A shorter one makes p0 unknown again
 //
 // Where others fill the queue, see Contest, kLevel does what TCP CUBIC does: in doubt, see below, from somewhat below the
 // target on, for that of who sends little is long. It takes a loss for congestion only where the queue is full and the path
@@ -67,7 +70,7 @@ class CongestionAuto : public CongestionController {
   Duration min_rtt() const { return queue_.min_rtt(); }
 
  private:
-  enum class Phase : std::uint8_t { kStartup, kDrain, kLevel, kDown };
+  enum class Phase : std::uint8_t { kStartup, kDrain, kLevel, kDown, kProbeRtt };
   static constexpr double kOverflow = 0.25;    // a share: more than any path loses by itself
   static constexpr double kLeastRound = 0.01;  // s: in a shorter one hosts are seen, not the path
 
@@ -82,10 +85,11 @@ class CongestionAuto : public CongestionController {
     double quiet = 0;             // bytes of `covered`: sent while quiet()
     double quiet_lost = 0;        // bytes, likewise
     bool breaks_trains = false;   // a queue shorter than a train lost much of it
+    bool of_probe = false;        // next to nothing was sent, for a part of it
     bool limited = true;          // by the application, all of it
     bool partly_limited = false;  // ... some of it
     // By the application or by ourselves: the path could have done more.
-    bool is_held_back() const { return partly_limited || is_quiet(); }
+    bool is_held_back() const { return partly_limited || is_quiet() || of_probe; }
     bool is_quiet() const { return quiet > covered / 2; }
     double loss() const { return lost > 0 ? lost / (covered + lost) : 0; }
     // Of `sent`.
@@ -137,11 +141,13 @@ class CongestionAuto : public CongestionController {
   bool sees_queues() const;
   bool queues_tell() const;
   bool is_time_for_down(Time now) const;
+  void probe_rtt_in_time(Time now);
 
   Phase phase_ = Phase::kStartup;
   PathLoss loss_;
   QueueDelay queue_;
   Settling settling_;
+  RttProbe rtt_probe_;
   Round round_;
   std::uint64_t covered_before_ = 0;  // newest_covered as the round began
   Time sent_before_{};                // when the newest packet that had arrived as the round began was sent,

@@ -50,6 +50,7 @@ void CongestionAuto::on_report(const ReportSample& sample) {
   if (phase_ == Phase::kDrain) rate_ = std::max(drained_rate_, rate_of_arrivals(sample));
   const bool drained = static_cast<double>(sample.in_flight) <= rate_ * round_seconds();
   if (phase_ == Phase::kDrain && drained) enter(sample.now, Phase::kLevel);
+  probe_rtt_in_time(sample.now);
   if (is_round_over(sample)) end_round(sample);
 }
 
@@ -117,6 +118,8 @@ void CongestionAuto::follow_tcp(const ReportSample& sample) {
 void CongestionAuto::end_round(const ReportSample& sample) {
   round_.sent = static_cast<double>(sample.newest_covered - covered_before_);
   round_ends_at_ = sample.sent + 1;
+  round_.of_probe = rtt_probe_.is_in_round(sample.now, round_seconds());
+  if (round_.of_probe) rtt_probe_.on_result(queue_.rtt_seconds());
   if (sees_queues()) steps_.forget_ceiling();
   if (overfilled_buffer()) queue_.note_overflow();
   measure_path();
@@ -128,6 +131,7 @@ void CongestionAuto::end_round(const ReportSample& sample) {
     if (phase_ != Phase::kStartup) learn_rate(sample);
     loss_.on_round(round_.covered, round_.lost);
     if (phase_ == Phase::kLevel && !sees_queues() && !queue_.is_calm()) loss_.forget_own();
+    rtt_probe_.on_round(sample.now, queue_.is_at_floor(), loss_.recent());
     if (contest_.is_on() && may_overflow()) fade_own_loss();
     peak_rate_.tell_time(sample.now);
     peak_rate_.note(rate_);

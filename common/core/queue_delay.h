@@ -86,6 +86,8 @@ class QueueDelay {
   // No more waits than little of what there was of late, but for what is no queue.
   bool is_short() const { return round() - unrest() <= std::max(kHostDelay, kShort * longest()); }
   bool is_empty() const { return !found_shorter_ && round() < std::max(kEmpty * longest(), kHostDelay); }
+  // None, as far as hosts and the path let that be told.
+  bool is_at_floor() const { return round() < least_seen(); }
   // As long as it ever was of late, and that is more than hosts or a train of ours make.
   bool is_full() const { return round() > std::max(kFull * longest(), train_delay()); }
   // The same, and also where no queue of late was so long, for a buffer may be as short as a train of ours: nearly as long

@@ -118,6 +118,7 @@ Shares share_link(const Path& path, const std::vector<Rival>& rivals, Duration f
   for (const Rival& rival : rivals) {
     settings.congestion = rival.congestion;
     settings.access_delay = from_seconds(rival.access_ms / 1e3);
+    settings.begins = rival.begins;
     World* world = worlds.emplace_back(std::make_unique<World>(settings)).get();
     all.push_back(world);
     world->at(rival.begins, [world] { world->client.write(kStdio, std::uint64_t{1} << 44); });

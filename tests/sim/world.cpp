@@ -66,14 +66,14 @@ Host::Host(World& world, Role role, const WorldSettings& settings, const Session
       mtu_limit_(settings.interface_mtu - Link::kIpOverhead),
       channels_(settings.channels),
       knows_peer_(role == Role::kServer && settings.server_knows_client),
-      session_(Time{}, session_config(role, settings)),
+      session_(Time(settings.begins), session_config(role, settings)),
       stalls_(settings.stalls),
       random_(scenario_seed() + (role == Role::kClient ? 4000 : 5000)) {
-  session_.add_stream_channel(Time{}, kSshChannel);
+  session_.add_stream_channel(Time(settings.begins), kSshChannel);
   for (ChannelId id = 0; id < settings.channels; ++id) {
     const std::vector<PathId> candidates =
         role == Role::kClient && id == 0 ? std::vector<PathId>{0} : std::vector<PathId>{};
-    session_.add_datagram_channel(Time{}, id, candidates);
+    session_.add_datagram_channel(Time(settings.begins), id, candidates);
   }
 }
 
@@ -300,13 +300,14 @@ bool Host::send_on(ChannelId id) {
 World::World(WorldSettings settings)
     : settings_(std::move(settings)),
       keys_(fixed_secret(), Cipher::kAes128Gcm),
+      now_(settings_.begins),
       shared_up_(shared(settings_.shared_up, settings_.up, 0)),
       shared_down_(shared(settings_.shared_down, settings_.down, 1000)),
       client(*this, Role::kClient, settings_, keys_),
       server(*this, Role::kServer, settings_, keys_) {
   for (const auto& [id, link] : settings_.own_up) own_up_.emplace(id, Link(link, 2000 + id));
   for (const auto& [id, link] : settings_.own_down) own_down_.emplace(id, Link(link, 3000 + id));
-  at({}, [this] {
+  at(settings_.begins, [this] {
     client.wake();
     server.wake();
   });

@@ -39,6 +39,7 @@ struct WorldSettings {
   std::shared_ptr<Link> shared_up;
   std::shared_ptr<Link> shared_down;
   bool server_knows_client = true;  // the client's datagrams come from the address that its log-in came from
+  Duration begins{};                // when both ends are logged in and know the keys
   Duration access_delay{};          // of this world alone, each way, before the link
   // Each host stands still now and then, for `most` at most, after `most_between` at most: what comes waits for it.
   struct Stalls {

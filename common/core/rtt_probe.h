@@ -1,0 +1,68 @@
+#pragma once
+
+#include <algorithm>
+
+#include "common/core/of_late.h"
+
+namespace mcdtp {
+
+// Whether the smallest RTT of late may be that of a queue which others have kept full ever since we came: it is met
+// seldom, and more is lost than next to nothing. To send little is no proof among many who go on, so they do it together:
+// all sessions of a host stop for a round at the same moments, by its clock (after BBR's ProbeRTT). Rounds in seconds.
+class RttProbe {
+ public:
+  // A round is over in which this share was lost of late. `at_floor`: its RTT was about the smallest, at least once.
+  void on_round(Time now, bool at_floor, double lost) {
+    rounds_ = at_floor ? 0 : rounds_ + 1;
+    if (at_floor) met_ = now;
+    is_wanted_ = is_wanted_ || (rounds_ >= kRounds && now - met_ > kTime && lost > kLost);
+  }
+  // A round of next to nothing has to begin now.
+  bool is_due(Time now, double round) const {
+    if (!is_wanted_) return false;
+    const Duration every = interval(round);
+    return to_seconds(now.time_since_epoch() % every) < kLateRounds * round && now - began_ > every / 2;
+  }
+  // It begins; `rtt`: the smallest of late, in seconds.
+  void begin(Time now, double rtt) {
+    is_wanted_ = false;
+    began_ = now;
+    rtt_ = rtt;
+    interval_ = std::min<Duration>(2 * interval_, kLongest);
+  }
+  // What was sent then is part of a round that is over now.
+  bool is_in_round(Time now, double round) const {
+    return began_ != Time{} && to_seconds(now - began_) < kSeenRounds * round;
+  }
+  // The smallest RTT (s) after such a round.
+  void on_result(double rtt) {
+    if (rtt < kFallen * rtt_) interval_ = kShortest;
+  }
+
+ private:
+  static constexpr int kRounds = 12;  // and
+  static constexpr Duration kTime = seconds(2);
+  static constexpr double kLost = 0.02;
+  static constexpr Duration kShortest = seconds(4);
+  static constexpr Duration kLongest = seconds(32);
+  static constexpr double kShare = 48;  // one of so many rounds is not used, at most, but for the first
+  static constexpr double kLateRounds = 2;
+  static constexpr double kSeenRounds = 3;  // its own, that of the reports on it, and a part of one
+  static constexpr double kFallen = 0.94;
+
+  // Each is twice the one before, so that those who take a longer one meet those who take a shorter one.
+  Duration interval(double round) const {
+    Duration every = interval_;
+    while (began_ != Time{} && to_seconds(every) < kShare * round) every *= 2;
+    return every;
+  }
+
+  int rounds_ = 0;  // in a row, away from the smallest RTT
+  Time met_{};      // when it was met last
+  bool is_wanted_ = false;
+  Duration interval_ = kShortest;
+  Time began_{};
+  double rtt_ = 0;  // before it began
+};
+
+}  // namespace mcdtp

@@ -1,0 +1,65 @@
+#include "common/core/rtt_probe.h"
+
+#include <gtest/gtest.h>
+
+namespace mcdtp {
+namespace {
+
+constexpr double kRound = 0.1;  // s
+constexpr double kLost = 0.1;
+
+Time at(double seconds) { return Time(from_seconds(seconds)); }
+
+// Rounds until `until` seconds that do not come near the smallest RTT.
+void stay_away(RttProbe& probe, double from, double until, double lost = kLost) {
+  for (double now = from; now < until; now += kRound) probe.on_round(at(now), false, lost);
+}
+
+RttProbe suspicious() {
+  RttProbe probe;
+  probe.on_round(at(100.1), true, kLost);
+  stay_away(probe, 100.2, 103);
+  return probe;
+}
+
+TEST(RttProbe, IsDueAtTheSameMomentsForAll) {
+  const RttProbe probe = suspicious();
+  EXPECT_FALSE(probe.is_due(at(103.9), kRound));
+  EXPECT_TRUE(probe.is_due(at(104), kRound));
+  EXPECT_TRUE(probe.is_due(at(104.19), kRound));
+  EXPECT_FALSE(probe.is_due(at(104.21), kRound));
+}
+
+TEST(RttProbe, IsNoneWhereTheSmallestRttIsMetOrNextToNothingIsLost) {
+  RttProbe met, lossless;
+  met.on_round(at(100.1), true, kLost);
+  lossless.on_round(at(100.1), true, kLost);
+  for (int second = 100; second < 104; ++second) {
+    stay_away(met, second + 0.2, second + 1);
+    met.on_round(at(second + 1), true, kLost);
+  }
+  stay_away(lossless, 100.2, 104, 0.01);
+  EXPECT_FALSE(met.is_due(at(104), kRound));
+  EXPECT_FALSE(lossless.is_due(at(104), kRound));
+}
+
+TEST(RttProbe, ComesTwiceAsSeldomUntilItFindsAShorterRtt) {
+  RttProbe probe = suspicious();
+  probe.begin(at(104), 0.09);
+  EXPECT_TRUE(probe.is_in_round(at(104.2), kRound));
+  EXPECT_FALSE(probe.is_in_round(at(104.4), kRound));
+  probe.on_result(0.089);
+  stay_away(probe, 104.2, 108);
+  EXPECT_FALSE(probe.is_due(at(108), kRound));
+  EXPECT_TRUE(probe.is_due(at(112), kRound));
+  probe.begin(at(112), 0.09);
+  probe.on_result(0.05);
+  stay_away(probe, 112.2, 120);
+  // Less than a fiftieth of the rounds in any case.
+  EXPECT_FALSE(probe.is_due(at(116), kRound));
+  EXPECT_TRUE(probe.is_due(at(120), kRound));
+  EXPECT_TRUE(probe.is_due(at(116), kRound / 2));
+}
+
+}  // namespace
+}  // namespace mcdtp
