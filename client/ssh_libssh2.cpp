@@ -56,10 +56,11 @@ ssize_t receive(libssh2_socket_t socket_fd, void* buffer, std::size_t size, int 
   const int error = errno;
   Outside& outside = outside_of(abstract);
   if (socket_fd == outside.socket_fd) {
-    if (got == 0 && size > 0) outside.lost_because = "the far side has closed it";
+    if (got == 0 && size > 0) outside.lost_because = "the far side has closed the connection";
     if (got < 0 && error != EAGAIN && error != EINTR) outside.lost_because = std::strerror(error);
   }
-  return got < 0 ? -error : got;
+  if (got >= 0) return got;
+  return error == EINTR ? -EAGAIN : -error;
 }
 
 void* allocate(std::size_t size, void**) { return std::malloc(size); }

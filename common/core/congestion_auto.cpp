@@ -12,7 +12,8 @@ constexpr double kDrainGain = 0.5;
 constexpr int kMaxDrainRounds = 4;
 constexpr double kDownGain = 0.75;
 constexpr double kProbeGain = 0.1;
-constexpr double kFullFor = 0.15;  // of the RTT
+constexpr double kProbeWindow = 1200;  // bytes: its reports tell the RTT
+constexpr double kFullFor = 0.15;      // of the RTT
 constexpr int kLevelRounds = 15;
 constexpr int kVagueRounds = 5;
 constexpr Duration kMinLevel = seconds(2);
@@ -41,7 +42,8 @@ constexpr int kBreakerRounds = 3;
 
 double CongestionAuto::pacing_rate() const {
   const double time = std::max({queue_.rtt_seconds(), late_seconds(), 0.001});
-  return std::max(static_cast<double>(kMinWindow) / time, wanted_rate());
+  const double least = phase_ == Phase::kProbeRtt ? kProbeWindow : static_cast<double>(kMinWindow);
+  return std::max(least / time, wanted_rate());
 }
 
 double CongestionAuto::wanted_rate() const {
@@ -155,8 +157,7 @@ void CongestionAuto::choose_phase(Time now) {
     case Phase::kStartup: return judge_startup(now);
     case Phase::kDrain: return rounds_in_phase_ >= kMaxDrainRounds ? enter(now, Phase::kLevel) : void();
     case Phase::kDown: return contest_trial_goes_on() || looks_on(now) ? void() : enter(now, Phase::kLevel);
-    case Phase::kProbeRtt:
-      return to_seconds(now - phase_began_) < round_seconds() ? void() : enter(now, Phase::kLevel);
+    case Phase::kProbeRtt: return;
     case Phase::kLevel: break;
   }
   if (!contest_.is_on()) set_pace(now);
@@ -180,7 +181,11 @@ bool CongestionAuto::is_time_for_down(Time now) const {
 
 // At once, not at the end of a round: others of this host do it as well. Steps that pay are not broken off.
 void CongestionAuto::probe_rtt_in_time(Time now) {
-  const bool is_steady = phase_ == Phase::kLevel || phase_ == Phase::kDown;
+  if (phase_ == Phase::kProbeRtt && to_seconds(now - phase_began_) >= round_seconds()) {
+    rtt_probe_.end(now);
+    enter(now, Phase::kLevel);
+  }
+  const bool is_steady = phase_ == Phase::kLevel || (phase_ == Phase::kDown && !contest_.is_on());
   if (!is_steady || steps_.is_large() || !rtt_probe_.is_due(now, round_seconds())) return;
   rtt_probe_.begin(now, queue_.rtt_seconds());
   enter(now, Phase::kProbeRtt);
@@ -243,7 +248,7 @@ void CongestionAuto::enter(Time now, Phase phase) {
 
 void CongestionAuto::judge_contest(Time now) {
   if (contest_.is_on()) {
-    if (queue_.is_empty()) contest_.end();
+    if (queue_.is_empty() && !round_.of_probe) contest_.end();
     return;
   }
   if (phase_ != Phase::kLevel) return;

@@ -118,8 +118,7 @@ void CongestionAuto::follow_tcp(const ReportSample& sample) {
 void CongestionAuto::end_round(const ReportSample& sample) {
   round_.sent = static_cast<double>(sample.newest_covered - covered_before_);
   round_ends_at_ = sample.sent + 1;
-  round_.of_probe = rtt_probe_.is_in_round(sample.now, round_seconds());
-  if (round_.of_probe) rtt_probe_.on_result(queue_.rtt_seconds());
+  round_.of_probe = phase_ == Phase::kProbeRtt || rtt_probe_.is_between(sent_before_, sample.newest_sent_at);
   if (sees_queues()) steps_.forget_ceiling();
   if (overfilled_buffer()) queue_.note_overflow();
   measure_path();
@@ -131,7 +130,7 @@ void CongestionAuto::end_round(const ReportSample& sample) {
     if (phase_ != Phase::kStartup) learn_rate(sample);
     loss_.on_round(round_.covered, round_.lost);
     if (phase_ == Phase::kLevel && !sees_queues() && !queue_.is_calm()) loss_.forget_own();
-    rtt_probe_.on_round(sample.now, queue_.is_at_floor(), loss_.recent());
+    rtt_probe_.on_round(sample.now, queue_.is_at_floor(), loss_.recent(), queue_.rtt_seconds());
     if (contest_.is_on() && may_overflow()) fade_own_loss();
     peak_rate_.tell_time(sample.now);
     peak_rate_.note(rate_);
@@ -139,6 +138,7 @@ void CongestionAuto::end_round(const ReportSample& sample) {
     choose_phase(sample.now);
   } else {
     contest_.forget();
+    rtt_probe_.on_limited_round();
   }
   drained_rate_ = rate_;
   round_began_ = sample.now;

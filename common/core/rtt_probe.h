@@ -11,11 +11,18 @@ namespace mcdtp {
 // all sessions of a host stop for a round at the same moments, by its clock (after BBR's ProbeRTT). Rounds in seconds.
 class RttProbe {
  public:
-  // A round is over in which this share was lost of late. `at_floor`: its RTT was about the smallest, at least once.
-  void on_round(Time now, bool at_floor, double lost) {
+  // A round is over; this share was lost of late. `at_floor`: its RTT was about `rtt` at least once, the smallest of late,
+  // in seconds.
+  void on_round(Time now, bool at_floor, double lost, double rtt) {
+    if (rtt < kFallen * rtt_) interval_ = kShortest;
     rounds_ = at_floor ? 0 : rounds_ + 1;
-    if (at_floor) met_ = now;
-    is_wanted_ = is_wanted_ || (rounds_ >= kRounds && now - met_ > kTime && lost > kLost);
+    if (rounds_ <= 1) since_ = now;
+    is_wanted_ = is_wanted_ || (rounds_ >= kRounds && now - since_ > kTime && lost > kLost);
+  }
+  // A round is over in which there was not always something to send: it says nothing.
+  void on_limited_round() {
+    is_wanted_ = false;
+    rounds_ = 0;
   }
   // A round of next to nothing has to begin now.
   bool is_due(Time now, double round) const {
@@ -25,18 +32,15 @@ class RttProbe {
   }
   // It begins; `rtt`: the smallest of late, in seconds.
   void begin(Time now, double rtt) {
-    is_wanted_ = false;
+    on_limited_round();
     began_ = now;
     rtt_ = rtt;
     interval_ = std::min<Duration>(2 * interval_, kLongest);
   }
-  // What was sent then is part of a round that is over now.
-  bool is_in_round(Time now, double round) const {
-    return began_ != Time{} && to_seconds(now - began_) < kSeenRounds * round;
-  }
-  // The smallest RTT (s) after such a round.
-  void on_result(double rtt) {
-    if (rtt < kFallen * rtt_) interval_ = kShortest;
+  void end(Time now) { ended_ = now; }
+  // Of what was sent from then to then some was sent while little was to be sent.
+  bool is_between(Time from, Time to) const {
+    return began_ != Time{} && to >= began_ && from <= std::max(ended_, began_);
   }
 
  private:
@@ -47,7 +51,6 @@ class RttProbe {
   static constexpr Duration kLongest = seconds(32);
   static constexpr double kShare = 48;  // one of so many rounds is not used, at most, but for the first
   static constexpr double kLateRounds = 2;
-  static constexpr double kSeenRounds = 3;  // its own, that of the reports on it, and a part of one
   static constexpr double kFallen = 0.94;
 
   // Each is twice the one before, so that those who take a longer one meet those who take a shorter one.
@@ -58,10 +61,11 @@ class RttProbe {
   }
 
   int rounds_ = 0;  // in a row, away from the smallest RTT
-  Time met_{};      // when it was met last
+  Time since_{};    // the end of the first of them
   bool is_wanted_ = false;
   Duration interval_ = kShortest;
   Time began_{};
+  Time ended_{};
   double rtt_ = 0;  // before it began
 };
 

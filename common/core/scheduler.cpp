@@ -20,11 +20,12 @@ Duration expected_rtt(const Channel& channel) {
   return channel.capacity.expected_rtt(channel.sent.bytes_outstanding());
 }
 
-// Of both RTTs without a queue, or of both as they are now, whichever is less: where a queue stood from the channel's first
-// packet on, the quickest is as late now.
+// Where a queue stood from the channel's first packet on, its smallest RTT has that in it; but then the quickest is about as
+// late now. Less may be a queue of the quickest channel's own.
 Duration later_by(const Channel& channel, const Channel& quickest) {
-  return std::min(channel.capacity.expected_rtt(0) - quickest.capacity.expected_rtt(0),
-                  channel.loss.rtt().smoothed() - quickest.loss.rtt().smoothed());
+  const Duration at_best = channel.capacity.expected_rtt(0) - quickest.capacity.expected_rtt(0);
+  const Duration now = channel.loss.rtt().smoothed() - quickest.loss.rtt().smoothed();
+  return now < at_best / 2 ? now : at_best;
 }
 
 }  // namespace

@@ -201,7 +201,7 @@ run 'sleep 60' </dev/null
 start
 case="connection lost"
 run "kill -KILL \$PPID; sleep 60" </dev/null
-[ $status -eq 255 ] && grep -q "the connection to .* ended: the far side has closed it" "$dir/stderr" || fail "$status"
+[ $status -eq 255 ] && grep -q "the connection to .* ended: the far side has closed the connection" "$dir/stderr" || fail "$status"
 
 # Both ways at once through a socket that takes little, while the far side asks for new keys again and again.
 head -c 52428800 /dev/urandom >"$dir/bytes"
