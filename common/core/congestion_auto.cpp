@@ -12,6 +12,7 @@ constexpr double kDrainGain = 0.5;
 constexpr int kMaxDrainRounds = 4;
 constexpr double kDownGain = 0.75;
 constexpr double kProbeGain = 0.1;
+constexpr double kProbeSeen = 0.1;     // s: for so long at most what has become of the queue is to be seen
 constexpr double kProbeWindow = 1200;  // bytes: its reports tell the RTT
 constexpr double kFullFor = 0.15;      // of the RTT
 constexpr int kLevelRounds = 15;
@@ -181,7 +182,8 @@ bool CongestionAuto::is_time_for_down(Time now) const {
 
 // At once, not at the end of a round: others of this host do it as well. Steps that pay are not broken off.
 void CongestionAuto::probe_rtt_in_time(Time now) {
-  if (phase_ == Phase::kProbeRtt && to_seconds(now - phase_began_) >= round_seconds()) {
+  const double needed = round_seconds() + std::min(round_seconds(), kProbeSeen);
+  if (phase_ == Phase::kProbeRtt && to_seconds(now - phase_began_) >= needed) {
     rtt_probe_.end(now);
     enter(now, Phase::kLevel);
   }

@@ -39,7 +39,7 @@ namespace mcdtp {
 //   kDown     one round well below the rate: empties the queue for all who share it, and measures p0 and the RTT, but for
 //             its beginning, which meets the queue of before. Several, where they are short and it is not known whose
 //             the loss is
-//   kProbeRtt  (at once) a round of next to nothing, where the RTT that was taken for the path's may be that of a full queue,
+//   kProbeRtt  (at once) a round of next to nothing, and a little longer, to see what has become of the queue, where the RTT that was taken for the path's may be that of a full queue,
 //             see RttProbe. A shorter one makes p0 unknown again
 //
 // Where others fill the queue, see Contest, kLevel does what TCP CUBIC does: in doubt, see below, from somewhat below the

@@ -8,7 +8,7 @@ namespace mcdtp {
 
 // Whether the smallest RTT of late may be that of a queue which others have kept full ever since we came: it is met
 // seldom, and more is lost than next to nothing. To send little is no proof among many who go on, so they do it together:
-// all sessions of a host stop for a round at the same moments, by its clock (after BBR's ProbeRTT). Rounds in seconds.
+// all sessions of a host stop for a moment at the same time, by its clock (after BBR's ProbeRTT). Rounds in seconds.
 class RttProbe {
  public:
   // A round is over; this share was lost of late. `at_floor`: its RTT was about `rtt` at least once, the smallest of late,
@@ -24,7 +24,7 @@ class RttProbe {
     is_wanted_ = false;
     rounds_ = 0;
   }
-  // A round of next to nothing has to begin now.
+  // Next to nothing is to be sent from now on, for a while.
   bool is_due(Time now, double round) const {
     if (!is_wanted_) return false;
     const Duration every = interval(round);
@@ -44,12 +44,12 @@ class RttProbe {
   }
 
  private:
-  static constexpr int kRounds = 12;  // and
+  static constexpr int kRounds = 18;  // more than pass between two that are sent somewhat slower; and
   static constexpr Duration kTime = seconds(2);
   static constexpr double kLost = 0.02;
   static constexpr Duration kShortest = seconds(4);
   static constexpr Duration kLongest = seconds(32);
-  static constexpr double kShare = 48;  // one of so many rounds is not used, at most, but for the first
+  static constexpr double kShare = 48;  // rounds from one to the next at least, but for the first
   static constexpr double kLateRounds = 2;
   static constexpr double kFallen = 0.94;
 
