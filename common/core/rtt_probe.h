@@ -44,8 +44,9 @@ class RttProbe {
   }
 
  private:
-  static constexpr int kRounds = 18;  // more than pass between two that are sent somewhat slower; and
-  static constexpr Duration kTime = seconds(2);
+  // More than pass between two rounds that are sent somewhat slower, which empty a queue of our own.
+  static constexpr int kRounds = 18;
+  static constexpr Duration kTime = seconds(3);
   static constexpr double kLost = 0.02;
   static constexpr Duration kShortest = seconds(4);
   static constexpr Duration kLongest = seconds(32);

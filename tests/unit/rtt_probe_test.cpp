@@ -18,7 +18,7 @@ void stay_away(RttProbe& probe, double from, double until, double lost = kLost, 
 RttProbe suspicious() {
   RttProbe probe;
   probe.on_round(at(100.1), true, kLost, 0.09);
-  stay_away(probe, 100.2, 103);
+  stay_away(probe, 100.2, 103.5);
   return probe;
 }
 
@@ -74,7 +74,7 @@ TEST(RttProbe, WhatIsLimitedSaysNothing) {
   EXPECT_FALSE(probe.is_due(at(104), kRound));
   stay_away(probe, 104.1, 105.9);
   EXPECT_FALSE(probe.is_due(at(108), kRound));
-  stay_away(probe, 105.9, 107);
+  stay_away(probe, 105.9, 107.5);
   EXPECT_TRUE(probe.is_due(at(108), kRound));
 }
 
