@@ -181,16 +181,18 @@ bool CongestionAuto::is_time_for_down(Time now) const {
 }
 
 // At once, not at the end of a round: others of this host do it as well. Steps that pay are not broken off.
-void CongestionAuto::probe_rtt_in_time(Time now) {
-  const double needed = round_seconds() + std::min(round_seconds(), kProbeSeen);
-  if (phase_ == Phase::kProbeRtt && to_seconds(now - phase_began_) >= needed) {
-    rtt_probe_.end(now);
-    enter(now, Phase::kLevel);
-  }
+void CongestionAuto::begin_probe_in_time(Time now) {
   const bool is_steady = phase_ == Phase::kLevel || (phase_ == Phase::kDown && !contest_.is_on());
   if (!is_steady || steps_.is_large() || !rtt_probe_.is_due(now, round_seconds())) return;
   rtt_probe_.begin(now, queue_.rtt_seconds());
   enter(now, Phase::kProbeRtt);
+}
+
+void CongestionAuto::end_probe_in_time(Time now) {
+  const double needed = round_seconds() + std::min(round_seconds(), kProbeSeen);
+  if (to_seconds(now - phase_began_) < needed) return;
+  rtt_probe_.end(now);
+  enter(now, Phase::kLevel);
 }
 
 // More is lost than the path is known to lose, no queue was seen, and rounds are so short that too little was sent quietly

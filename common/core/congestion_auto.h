@@ -39,8 +39,8 @@ namespace mcdtp {
 //   kDown     one round well below the rate: empties the queue for all who share it, and measures p0 and the RTT, but for
 //             its beginning, which meets the queue of before. Several, where they are short and it is not known whose
 //             the loss is
-//   kProbeRtt  (at once) a round of next to nothing, and a little longer, to see what has become of the queue, where the RTT that was taken for the path's may be that of a full queue,
-//             see RttProbe. A shorter one makes p0 unknown again
+//   kProbeRtt a round (at once) of next to nothing, and a little longer, to see what becomes of the queue: where the RTT
+//             that was taken for the path's may be that of a full queue, see RttProbe. A shorter one makes p0 unknown again
 //
 // Where others fill the queue, see Contest, kLevel does what TCP CUBIC does: in doubt, see below, from somewhat below the
 // target on, for that of who sends little is long. It takes a loss for congestion only where the queue is full and the path
@@ -141,7 +141,8 @@ class CongestionAuto : public CongestionController {
   bool sees_queues() const;
   bool queues_tell() const;
   bool is_time_for_down(Time now) const;
-  void probe_rtt_in_time(Time now);
+  void begin_probe_in_time(Time now);
+  void end_probe_in_time(Time now);
 
   Phase phase_ = Phase::kStartup;
   PathLoss loss_;

@@ -54,7 +54,7 @@ class RttProbe {
   static constexpr double kLateRounds = 2;
   static constexpr double kFallen = 0.94;
 
-  // Each is twice the one before, so that those who take a longer one meet those who take a shorter one.
+  // Each is twice the next shorter one, so that those who take a longer one meet those who take a shorter one.
   Duration interval(double round) const {
     Duration every = interval_;
     while (began_ != Time{} && to_seconds(every) < kShare * round) every *= 2;

@@ -51,7 +51,7 @@ TEST(RttProbe, ComesTwiceAsSeldomUntilItFindsAShorterRtt) {
   EXPECT_TRUE(probe.is_due(at(112), kRound));
   probe.begin(at(112), 0.09);
   stay_away(probe, 112.2, 115.9, kLost, 0.05);
-  // Less than a fiftieth of the rounds in any case.
+  // 48 rounds later at the earliest.
   EXPECT_FALSE(probe.is_due(at(116), kRound));
   EXPECT_TRUE(probe.is_due(at(120), kRound));
   EXPECT_TRUE(probe.is_due(at(116), kRound / 2));
