@@ -67,10 +67,10 @@ void expect_fair_to_one_that_comes_later(const Path& path, double least = 0.9) {
 
 TEST(AutoSharesTheLink, OneThatComesLater) { expect_fair_to_one_that_comes_later(link(1)); }
 
-// The queue that either could wish for is about as long as the RTT. More is up to chance: the mean of many is 0.94.
+// The queue that either could wish for is about as long as the RTT.
 TEST(AutoSharesTheLink, OneThatComesLaterToAShortPath) {
-  expect_fair_to_one_that_comes_later({10, 10}, 0.85);
-  expect_fair_to_one_that_comes_later({20, 5}, 0.85);
+  expect_fair_to_one_that_comes_later({10, 10});
+  expect_fair_to_one_that_comes_later({20, 5});
 }
 
 // Each step takes long there, who has little adds little to the queue, and beside the RTT what either wishes for differs
@@ -137,7 +137,7 @@ TEST(AutoSharesTheLink, BesideCubicInADeepQueue) {
         ours += shares.of[0] / 4;
         EXPECT_GE(shares.of[1], 0.38);
       }
-      EXPECT_GE(ours, stall_ms > 0 ? 0.28 : 0.36) << delay_ms << " ms";
+      EXPECT_GE(ours, stall_ms > 0 ? 0.28 : 0.38) << delay_ms << " ms";
     }
   }
 }
