@@ -35,6 +35,7 @@ struct ReportSample {
   Duration smoothed_rtt{};           // of the channel
   Duration min_rtt{};                // likewise, ever
   Duration report_interval{};        // how long a receiver may hold a report
+  Duration latest_by{};              // by so much the latest channel that carries some of the data is later
   std::uint64_t datagram_size = 1200;  // of the channel, of a full packet now
 };
 

@@ -5,6 +5,9 @@
 namespace mcdtp {
 namespace {
 
+constexpr double kHardlyAny =
+    64;  // times more is carried by all channels: news of this one is worth no waiting
+
 bool full(const Channel& channel) { return channel.sent.bytes_outstanding() >= channel.capacity.window(); }
 
 double load(const Channel& channel) {
@@ -21,11 +24,11 @@ Duration expected_rtt(const Channel& channel) {
 }
 
 // Where a queue stood from the channel's first packet on, its smallest RTT has that in it; but then the quickest is about as
-// late now. Less may be a queue of the quickest channel's own.
+// late now. A smaller difference than at best may as well be a queue of the quickest channel's own.
 Duration later_by(const Channel& channel, const Channel& quickest) {
   const Duration at_best = channel.capacity.expected_rtt(0) - quickest.capacity.expected_rtt(0);
   const Duration now = channel.loss.rtt().smoothed() - quickest.loss.rtt().smoothed();
-  return now < at_best / 2 ? now : at_best;
+  return now < at_best / 4 ? now : at_best;
 }
 
 }  // namespace
@@ -109,16 +112,20 @@ void Scheduler::compare(Channels& channels) {
   }
   if (quickest == nullptr) return;
   report_interval_ = quickest->report_interval();
+  latest_by_ = {};
   const Duration round = quickest->capacity.round();
   for (auto& [id, channel] : channels) {
     if (!is_live(channel)) continue;
     const Duration later = later_by(channel, *quickest);
     const bool counts = later > std::max<Duration>(kMinDelay, round / 2);
     channel.capacity.set_later_by(counts ? later : Duration{}, round);
+    if (channel.capacity.rate() > rate_ / kHardlyAny)
+      latest_by_ = std::max(latest_by_, channel.capacity.later_by());
   }
 }
 
 void Scheduler::make_comparable(const Channel& channel, ReportSample& sample) const {
+  if (coupling_ == Coupling::kCoupled) sample.latest_by = latest_by_;
   if (weight(channel) == 1 || !is_live(channel)) return;
   if (sample.rtt) *sample.rtt -= channel.capacity.later_by();
   sample.report_interval = report_interval_;

@@ -64,7 +64,8 @@ class Scheduler {
   bool any_steady_ = false;
   Duration quickest_{};         // the shortest time in which a steady channel delivers, RTT
   Duration report_interval_{};  // of the channel with the shortest round
-  double rate_ = 0;             // bytes/s of the steady channels together
+  Duration latest_by_{};  // the latest that carries some of the data is later than the quickest; 0: none is
+  double rate_ = 0;       // bytes/s of the steady channels together
 };
 
 }  // namespace mcdtp
