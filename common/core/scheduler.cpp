@@ -5,8 +5,8 @@
 namespace mcdtp {
 namespace {
 
-constexpr double kHardlyAny =
-    64;  // times more is carried by all channels: news of this one is worth no waiting
+// Of what all channels carry: news of who carries less is worth no waiting.
+constexpr double kHardlyAny = 1.0 / 64;
 
 bool full(const Channel& channel) { return channel.sent.bytes_outstanding() >= channel.capacity.window(); }
 
@@ -119,7 +119,7 @@ void Scheduler::compare(Channels& channels) {
     const Duration later = later_by(channel, *quickest);
     const bool counts = later > std::max<Duration>(kMinDelay, round / 2);
     channel.capacity.set_later_by(counts ? later : Duration{}, round);
-    if (channel.capacity.rate() > rate_ / kHardlyAny)
+    if (channel.capacity.rate() > kHardlyAny * rate_)
       latest_by_ = std::max(latest_by_, channel.capacity.later_by());
   }
 }
