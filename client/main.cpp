@@ -84,7 +84,7 @@ int too_late(const mcdtp::Options& options) {
 mcdtp::Libssh2Choice choose_backend(const mcdtp::Options& options) {
   mcdtp::Libssh2Choice choice;
   if (options.server_subsystem) choice.why_not = "the server is a subsystem";
-  if (options.ssh_has_log) choice.why_not = "ssh writes a log";
+  if (options.message_log_path) choice.why_not = "ssh writes a log";
   if (choice.why_not.empty() && options.backend != mcdtp::BackendChoice::kSsh)
     return mcdtp::choose_libssh2(options);
   choice.config = mcdtp::ask_ssh_for_config(options);
@@ -167,6 +167,7 @@ int run(int argc, char** argv) {
     case mcdtp::Action::kRun: break;
   }
   if (mcdtp::is_below_our_ssh()) become_ssh(options, "an ssh that mcdtp-shim has started calls it");
+  if (options.message_log_path) mcdtp::say_into(*options.message_log_path);
   mcdtp::TransferLog log(options.log_path, options.full_log_path);
   return log_in_and_run(options, log, end_signals);
 }

@@ -74,7 +74,7 @@ void Parser::read_option(const SshOption& option) {
   if (option.letter == 0 || is_channel_count(option)) return read_own(option);
   for_hand_over_.keep(option);
   if (apply_ssh_option(option, settings_)) for_bootstrap_.keep(option);
-  options_.ssh_has_log = options_.ssh_has_log || option.letter == 'E';
+  if (option.letter == 'E') options_.message_log_path = option.value;
 }
 
 void Parser::read_own(const SshOption& option) {

@@ -58,7 +58,7 @@ struct Options {
   std::optional<std::string> server_path;    // --server; unset: found by the far host's shell
   bool install = false;  // --install: bring a server to a far host that has none of this version
   std::optional<std::string> server_subsystem;  // --server-subsystem: the far sshd starts the server
-  bool ssh_has_log = false;                     // -E
+  std::optional<std::string> message_log_path;  // -E
 
   // The user has said that the host is for us, also one that is known to serve git alone.
   bool shim_wanted = false;

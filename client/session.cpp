@@ -191,7 +191,7 @@ void ClientSession::start_pumps() {
   stderr_ = std::make_unique<WritePump>(driver_, kStderr, std::make_unique<StderrSink>(io_),
                                         [this](WritePump::End) { end_if_done(); });
   if (options_.no_command) driver_.streams().finish(kStdio);
-  if (options_.no_stdin || (options_.no_command && !plan_.stdio)) {
+  if (!plan_.stdio && (options_.no_stdin || options_.no_command)) {
     driver_.streams().finish(stdio_);
     stdin_ended_ = true;
     return driver_.kick();

@@ -5,6 +5,12 @@
 #include <stdexcept>
 
 namespace mcdtp {
+namespace {
+
+// sshd works in the root folder.
+std::string from_root(const std::string& path) { return path.starts_with('/') ? path : "/" + path; }
+
+}  // namespace
 
 bool ServerForwarding::on_news(const StreamNews& news) {
   if (news.kind == StreamNews::Kind::kOpened) {
@@ -34,11 +40,12 @@ void ServerForwarding::on_opened(StreamId stream, const std::string& text) {
 
 void ServerForwarding::connect(StreamId stream, const Target& target) {
   if (const auto* to = std::get_if<ToTcp>(&target)) return forwarder_.dial(stream, *to, AF_UNSPEC);
-  forwarder_.dial(stream, std::get<ToUnix>(target));
+  forwarder_.dial(stream, ToUnix{from_root(std::get<ToUnix>(target).path)});
 }
 
 void ServerForwarding::listen(StreamId stream, const Target& target) {
-  if (const auto* on = std::get_if<ListenUnix>(&target)) return accept_on(stream, listen_unix(on->path, {}));
+  if (const auto* on = std::get_if<ListenUnix>(&target))
+    return accept_on(stream, listen_unix(from_root(on->path), {}));
   const auto& on = std::get<ListenTcp>(target);
   const std::string address = listen_address(policy_.gateway_ports, on.address);
   accept_on(stream, listen_tcp(listen_addresses(address, on.port, AF_UNSPEC, ListenNames::kDigitsOnly)));

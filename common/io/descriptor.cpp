@@ -237,13 +237,13 @@ void open_missing_stdio() {
   }
 }
 
-void write_stderr_all(std::string_view text) {
+void write_shared_all(int fd, std::string_view text) {
   while (!text.empty()) {
-    const ssize_t n = uninterrupted([&] { return ::write(STDERR_FILENO, text.data(), text.size()); });
+    const ssize_t n = uninterrupted([&] { return ::write(fd, text.data(), text.size()); });
     if (n >= 0) {
       text.remove_prefix(static_cast<std::size_t>(n));
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      pollfd wanted{STDERR_FILENO, POLLOUT, 0};
+      pollfd wanted{fd, POLLOUT, 0};
       ::poll(&wanted, 1, -1);
     } else {
       return;
@@ -251,11 +251,11 @@ void write_stderr_all(std::string_view text) {
   }
 }
 
-IoResult try_write_stderr(Bytes bytes) {
-  pollfd wanted{STDERR_FILENO, POLLOUT, 0};
+IoResult try_write_shared(int fd, Bytes bytes) {
+  pollfd wanted{fd, POLLOUT, 0};
   if (::poll(&wanted, 1, 0) <= 0) return {IoResult::Status::kWouldBlock, 0, 0};
   const std::size_t size = std::min(bytes.size(), kNonBlockingPipeBytes);
-  return result_of(uninterrupted([&] { return ::write(STDERR_FILENO, bytes.data(), size); }));
+  return result_of(uninterrupted([&] { return ::write(fd, bytes.data(), size); }));
 }
 
 }  // namespace mcdtp

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <asio/io_context.hpp>
 #include <asio/posix/stream_descriptor.hpp>
@@ -101,12 +102,14 @@ class Descriptor {
 // numbers. To be called before anything else is opened.
 void open_missing_stdio();
 
-// Writes all of it to descriptor 2, waiting where it must; gives up where nobody reads any more. It neither
-// needs nor changes O_NONBLOCK.
-void write_stderr_all(std::string_view text);
+// Writes all of it to a descriptor that others may share, waiting where it must; gives up where nobody reads any more. It
+// neither needs nor changes O_NONBLOCK.
+void write_shared_all(int fd, std::string_view text);
+inline void write_stderr_all(std::string_view text) { write_shared_all(STDERR_FILENO, text); }
 
-// Writes some to descriptor 2, at most 4 KiB, and never waits on a pipe. At kWouldBlock the caller comes back
-// by timer.
-[[nodiscard]] IoResult try_write_stderr(Bytes bytes);
+// Writes some to such a descriptor, at most 4 KiB, and never waits on a pipe. At kWouldBlock the caller comes back by
+// timer.
+[[nodiscard]] IoResult try_write_shared(int fd, Bytes bytes);
+[[nodiscard]] inline IoResult try_write_stderr(Bytes bytes) { return try_write_shared(STDERR_FILENO, bytes); }
 
 }  // namespace mcdtp

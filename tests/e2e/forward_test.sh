@@ -85,6 +85,17 @@ until_true answers_on_path
 same "the mode" 660 "$(stat -c %a "$dir/near.sock")"
 end_run
 
+step "a relative path of the far side begins at its root, as sshd's"
+near=$(free_port)
+far_path=${dir#/}
+start_run -N -L "$near:$far_path/echo.sock" -R "$far_path/relative.sock:$dir/echo.sock" far
+until_true listens "$near"
+same "-L" word "$(echo -n word | peer send 127.0.0.1 "$near")"
+until_true test -S "$dir/relative.sock"
+same "-R" word "$(echo -n word | peer send unix "$dir/relative.sock")"
+end_run
+err_is ""
+
 step "-R: bytes both ways, and the command finds its port"
 far=$(free_port)
 status 0 shim -R "$far:127.0.0.1:$echo_port" far "python3 $(printf %q "$(realpath "$here/forward_peer.py")") send 127.0.0.1 $far" <"$dir/bytes"
@@ -179,6 +190,25 @@ as_ssh -oLogLevel=ERROR -W "127.0.0.1:$dead" far
 as_ssh -oLogLevel=FATAL -oExitOnForwardFailure=yes -L "127.0.0.1:$echo_port:h:1" far true
 as_ssh -oLogLevel=FATAL -oExitOnForwardFailure=yes -R "$dir/far.sock:h:1" far 'sleep 5'
 as_ssh -q -W "127.0.0.1:$dead" far
+
+step "-E: what is said goes into the log, and the command's stderr does not"
+logged() { cat "$dir/messages"; }
+echo before >"$dir/messages"
+status 3 shim -E "$dir/other" -E "$dir/messages" -L "127.0.0.1:$echo_port:h:1" far 'echo remote >&2; exit 3' </dev/null
+err_is remote
+same "the log" "before
+bind [127.0.0.1]:$echo_port: Address already in use
+channel_setup_fwd_listener_tcpip: cannot listen to port: $echo_port
+Could not request local forwarding." "$(logged)"
+rm "$dir/messages"
+same "what is said of -f -R 0" "" "$(in_background -E "$dir/messages" -N -L "$near:127.0.0.1:$dead" -R "0:127.0.0.1:$dead" far)"
+until_true grep -q "^Allocated port [0-9]* for remote forward to 127.0.0.1:$dead" "$dir/messages"
+is_closed "the end of a connection that is refused" "$(peer watch 127.0.0.1 "$near")"
+until_true grep -q "^channel [0-9]*: open failed: connect failed: Connection refused" "$dir/messages"
+end_background
+status 255 shim -E "$dir/none/log" far 'echo ran' </dev/null
+err_is "mcdtp-shim: open logfile $dir/none/log: No such file or directory"
+out_is ""
 
 step "-4 and -6: addresses of the other family, here and for -R"
 as_ssh -4 -L "[::1]:$near:h:1" far 'echo ran'
@@ -280,6 +310,12 @@ service echo
 status 0 shim -W "127.0.0.1:$port" far <"$dir/bytes"
 same_file "through -W" "$dir/bytes" "$dir/out"
 err_is ""
+for null in -n -oStdinNull=yes -f; do # a command's stdin is meant
+  status 0 shim $null -W "127.0.0.1:$port" far <"$dir/bytes"
+  until_true cmp -s "$dir/bytes" "$dir/out"
+  err_is ""
+done
+nothing_left
 as_ssh -W "127.0.0.1:$dead" far
 as_ssh -W $no_host:1 far
 mkfifo "$dir/open" && exec 7<>"$dir/open"

@@ -1,0 +1,38 @@
+#include "client/say.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+#include "common/io/descriptor.h"
+
+namespace mcdtp {
+namespace {
+
+const std::string kOurName = "mcdtp-shim: ";
+
+// What the lines go to, for as long as the process lives.
+int lines_fd = STDERR_FILENO;
+
+}  // namespace
+
+void say_into(const std::string& path) {
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  if (fd < 0) throw std::runtime_error("open logfile " + path + ": " + std::strerror(errno));
+  lines_fd = fd;
+}
+
+void say(const std::string& line) { write_shared_all(lines_fd, kOurName + line + "\n"); }
+
+void write_line_if_room(const std::string& line) {
+  const std::string text = line + "\n";
+  const Bytes bytes{reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+  [[maybe_unused]] const IoResult ignored = try_write_shared(lines_fd, bytes);
+}
+
+void say_if_room(const std::string& line) { write_line_if_room(kOurName + line); }
+
+}  // namespace mcdtp
