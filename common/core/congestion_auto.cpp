@@ -157,7 +157,7 @@ void CongestionAuto::choose_phase(Time now) {
   switch (phase_) {
     case Phase::kStartup: return judge_startup(now);
     case Phase::kDrain: return rounds_in_phase_ >= kMaxDrainRounds ? enter(now, Phase::kLevel) : void();
-    case Phase::kDown: return contest_trial_goes_on() || looks_on(now) ? void() : enter(now, Phase::kLevel);
+    case Phase::kDown: return contest_trial_goes_on() || looks_on(now) ? void() : end_down(now);
     case Phase::kProbeRtt: return;
     case Phase::kLevel: break;
   }
@@ -175,8 +175,9 @@ bool CongestionAuto::is_time_for_down(Time now) const {
   const bool is_free = is_vague && is_queued() && queue_.round() > (1 - kDownGain) * queue_.rtt_seconds();
   const bool loses_more = loss_.loses_more();
   const bool is_cheap = is_vague && !is_queued() && loses_more;
-  const Duration least = is_vague || loses_more || !sees_queues() ? kMinVagueLevel : kMinLevel;
-  return rounds_in_phase_ >= (is_free || is_cheap ? kVagueRounds : kLevelRounds) &&
+  const bool asks_length = contest_.is_on() && longer_path_.is_likely();
+  const Duration least = is_vague || loses_more || asks_length || !sees_queues() ? kMinVagueLevel : kMinLevel;
+  return rounds_in_phase_ >= (is_free || is_cheap || asks_length ? kVagueRounds : kLevelRounds) &&
          (is_free || now - phase_began_ >= least);
 }
 
@@ -217,6 +218,20 @@ void CongestionAuto::judge_startup(Time now) {
   if (start_up_.grows(rate_)) return;
   if (round_.partly_limited && round_.lost <= kManyLost) return;
   if (start_up_.is_over_by_flat_round()) enter(now, Phase::kDrain);
+}
+
+void CongestionAuto::end_down(Time now) {
+  const auto rtt = queue_.round_rtt();
+  if (contest_.is_on() && rtt) look_at_length(*rtt);
+  enter(now, Phase::kLevel);
+}
+
+void CongestionAuto::look_at_length(Duration rtt) {
+  longer_path_.note(rtt, loss_.recent());
+  if (!longer_path_.is_sure(queue_.min_rtt())) return;
+  queue_.begin_again(longer_path_.rtt());
+  longer_path_.begin(loss_.own());
+  doubt_ = 0;
 }
 
 void CongestionAuto::set_pace(Time now) {
@@ -269,6 +284,7 @@ void CongestionAuto::contest(double window) {
   unqueued_cuts_ = 0;
   steps_.see_queue();
   contest_.begin(window);
+  longer_path_.begin(loss_.own());
 }
 
 bool CongestionAuto::contest_trial_goes_on() {

@@ -2,6 +2,7 @@
 
 #include "common/core/boost.h"
 #include "common/core/contest.h"
+#include "common/core/longer_path.h"
 #include "common/core/path_loss.h"
 #include "common/core/queue_delay.h"
 #include "common/core/rate_steps.h"
@@ -47,7 +48,8 @@ namespace mcdtp {
 // loses next to nothing by itself, or where more is lost than it does. While others keep the queue full, what was taken for
 // p0 fades, for they could not, did the path lose much: slowly while the rounds lose as much. Who has never seen a queue,
 // however much was sent, believes in no p0 unless the RTT is calm: a queue that others keep full moves. A kDown that finds
-// the queue empty ends that.
+// the queue empty ends that. One that finds the same RTT again and again has found a path that has become longer, see
+// LongerPath, and no others.
 //
 // Who comes to a queue that is full already takes its RTT for the path's own, and its losses for random ones. Hence
 // doubt: it begins with a start-up that lost more than any path does, grows with each kDown that does not find the queue
@@ -121,6 +123,8 @@ class CongestionAuto : public CongestionController {
   void fall_to_what_came(const ReportSample& sample);
   void choose_phase(Time now);
   void judge_startup(Time now);
+  void end_down(Time now);
+  void look_at_length(Duration rtt);
   void set_pace(Time now);
   void judge_contest(Time now);
   double window_now() const;
@@ -175,6 +179,7 @@ class CongestionAuto : public CongestionController {
 
   LargestOfLate<double> peak_rate_{QueueDelay::kLife, 0};  // bytes/s
   Contest contest_;
+  LongerPath longer_path_;  // while it is on
   Duration report_interval_ = milliseconds(25);
 };
 

@@ -17,7 +17,7 @@ class QueueDelay {
   static constexpr Duration kLife = seconds(30);
   static constexpr Duration kUnknownRtt = milliseconds(100);
 
-  // `variation`: of the RTTs of that channel, RFC 9002's rttvar.
+  // `variation`: of the RTTs of that channel, as RFC 9002's rttvar.
   void on_rtt(Time now, Duration rtt, Duration variation = {}) {
     min_rtt_.tell_time(now);
     longest_rtt_.tell_time(now);
@@ -52,6 +52,17 @@ class QueueDelay {
 
   // The buffer was too short for the longest queue of this round. REQUIRES: may_fill_buffer().
   void note_overflow() { overflow_.note(to_seconds(round_max_ - min_rtt())); }
+
+  // The path has become another, and this is all that is known of it.
+  void begin_again(Duration rtt) {
+    min_rtt_ = {kLife, kNone};
+    min_rtt_.note(rtt);
+    forget_queues();
+  }
+  // The smallest of this round until now.
+  std::optional<Duration> round_rtt() const {
+    return round_min_ == kNone ? std::nullopt : std::optional(round_min_);
+  }
 
   // What was seen was no queue.
   void forget_queues() {

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <algorithm>
+
+#include "common/core/path_loss.h"
+#include "common/core/types.h"
+
+namespace mcdtp {
+
+// Whether what looks like a queue of others is a path that has become longer: their queue moves, and the path's own RTT does
+// not. Nor does more get lost than the path loses by itself, as in a queue that many keep full. It is asked whenever so little
+// has been sent for some rounds that nothing of the queue is ours. Losses are shares of what was sent.
+class LongerPath {
+ public:
+  // `own_loss`: what the path loses by itself, as was known until now.
+  void begin(double own_loss) {
+    *this = {};
+    most_loss_ = own_loss + PathLoss::kMargin;
+  }
+  // The smallest RTT then, and what is lost of late.
+  void note(Duration rtt, double loss) {
+    if (loss > most_loss_) return begin(most_loss_ - PathLoss::kMargin);
+    const Duration least = std::min(least_, rtt), most = std::max(most_, rtt);
+    const bool has_moved = times_ > 0 && most - least > alike(least);
+    times_ = has_moved ? 1 : times_ + 1;
+    least_ = has_moved ? rtt : least;
+    most_ = has_moved ? rtt : most;
+  }
+  // It was the same again and again, and well above `min_rtt`, the smallest of late.
+  bool is_sure(Duration min_rtt) const { return times_ >= kTimes && least_ - min_rtt > alike(least_); }
+  // REQUIRES: is_sure().
+  Duration rtt() const { return least_; }
+  // It was the same twice: that may be chance, and is to be looked at soon.
+  bool is_likely() const { return times_ == kTimes - 1; }
+
+ private:
+  static constexpr int kTimes = 3;
+  static Duration alike(Duration rtt) { return milliseconds(1) + rtt / 64; }
+
+  Duration least_ = Duration::max();
+  Duration most_{};
+  double most_loss_ = 0;
+  int times_ = 0;  // in a row that it was the same
+};
+
+}  // namespace mcdtp
