@@ -94,7 +94,7 @@ void Channel::doubt(Time now) {
 }
 
 std::uint64_t Channel::stream_window() const {
-  const double wanted = 2 * stream_rate_ * to_seconds(loss.rtt().min());
+  const double wanted = stream_rate_ * to_seconds(2 * loss.rtt().min() + way_back.excess());
   return static_cast<std::uint64_t>(
       std::clamp(wanted, static_cast<double>(kMinStreamWindow), static_cast<double>(kMaxStreamWindow)));
 }

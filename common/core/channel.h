@@ -9,8 +9,10 @@
 #include "common/core/loss.h"
 #include "common/core/path_mtu.h"
 #include "common/core/paths.h"
+#include "common/core/quick_variation.h"
 #include "common/core/receipts.h"
 #include "common/core/sent_packets.h"
+#include "common/core/way_back.h"
 
 namespace mcdtp {
 
@@ -96,13 +98,16 @@ class Channel {
   bool floor_due(Time now) const;
   void floor_sent(Time now);
 
-  // Of a stream channel: twice its rate x RTT, within the bounds above.
+  // Of a stream channel: its rate x (twice its smallest RTT, and what its reports wait on their way back), within the bounds
+  // above. So little of the queue is our own that the peer's, which holds up our reports, does not starve us.
   std::uint64_t stream_window() const;
   void on_stream_sample(const DeliveryRate::Sample& sample);
 
   Receipts receipts;
   SentPackets sent;
   LossDetector loss;
+  WayBack way_back;
+  QuickVariation quick_variation;
   Paths paths;
   PathMtu mtu;                 // of the active path
   std::shared_ptr<Flow> flow;  // of a datagram channel: what it is sent under, set as it is added

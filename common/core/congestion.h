@@ -31,7 +31,7 @@ struct ReportSample {
   double rate_loss = 0;              // share of what `rate` counts that was lost, 0 to 1
   bool application_limited = false;  // the rate says less than the path could carry
   std::optional<Duration> rtt;       // a sample of the channel's RTT
-  Duration rtt_variation{};          // of the channel: rttvar of RFC 9002
+  Duration rtt_variation{};          // of the channel: about RFC 9002's rttvar
   Duration smoothed_rtt{};           // of the channel
   Duration min_rtt{};                // likewise, ever
   Duration report_interval{};        // how long a receiver may hold a report

@@ -14,7 +14,7 @@
 
 namespace mcdtp {
 
-inline constexpr int kProtocolVersion = 4;
+inline constexpr int kProtocolVersion = 5;
 
 // The exec line's status where it asked, and its stdin ended: nobody waits, and nothing has run.
 inline constexpr int kNobodyWaits = 75;

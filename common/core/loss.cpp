@@ -6,12 +6,14 @@ namespace mcdtp {
 namespace {
 
 constexpr Duration kMostLonger = seconds(1);
+constexpr Duration kMostAtFirst = seconds(5);
 
 }  // namespace
 
 std::optional<Duration> RttEstimator::sample(Duration trip, Duration held) const {
   if (held >= trip) return std::nullopt;
-  return std::min(trip - held, 2 * smoothed_ + 4 * variation_ + kMostLonger);
+  const Duration most = has_sample_ ? 2 * smoothed_ + 4 * variation_ + kMostLonger : kMostAtFirst;
+  return std::min(trip - held, most);
 }
 
 void RttEstimator::on_sample(Duration latest) {

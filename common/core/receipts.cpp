@@ -52,7 +52,8 @@ void Receipts::on_floor(const FloorFrame& frame) {
 }
 
 ReportFrame Receipts::about(ChannelId channel, Duration delay, PacketNumber below) const {
-  ReportFrame report{channel, sequence_, delay, received_, duplicates_, kernel_drops_, {}};
+  ReportFrame report{channel,   sequence_,   delay,         clock_of_report(largest_at_),
+                     received_, duplicates_, kernel_drops_, {}};
   const auto& seen = seen_.ranges();
   auto next = std::make_reverse_iterator(std::partition_point(
       seen.begin(), seen.end(), [&](const Range& range) { return range.begin < below; }));

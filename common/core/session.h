@@ -9,6 +9,7 @@
 #include "common/core/channel.h"
 #include "common/core/copies.h"
 #include "common/core/flow.h"
+#include "common/core/much_of_late.h"
 #include "common/core/pacer.h"
 #include "common/core/packet_header.h"
 #include "common/core/packetizer.h"
@@ -169,6 +170,7 @@ class Session {
   void doubt(Time now, Channel& channel);
   void take_rate(Channel& channel, const SentPacket& newest, ReportSample& sample);
   void feed_congestion(Time now, Channel& channel, ReportSample& sample);
+  void note_rtt(Time now, Channel& channel, ReportSample& sample);
   void count_in_flight();
   void probe_timed_out(Time now, Channel& channel);
   void pass_over(Time now, Channel& link);
@@ -251,6 +253,7 @@ class Session {
   bool set_seen_ = false;
   bool exit_seen_ = false;
   bool peer_failed_ = false;
+  MuchOfLate taken_of_late_;  // of the peer's data
   SessionStatistics statistics_;
 };
 

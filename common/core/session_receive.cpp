@@ -112,6 +112,7 @@ void Session::on_report(Time now, const Channel& from, const ReportFrame& report
   const bool was_proved = channel->proved();
   ReportSample sample;
   sample.rtt = news.rtt;
+  if (news.rtt) channel->way_back.on_report(now, now - report.delay, report.arrived);
   for (const PacketNumber number : news.covered) {
     SentPacket& packet = *channel->sent.find(number);
     if (mtu_covered(now, *channel, number, packet)) continue;
@@ -226,11 +227,24 @@ void Session::feed_congestion(Time now, Channel& channel, ReportSample& sample) 
   sample.now = now;
   sample.smoothed_rtt = channel.loss.rtt().smoothed();
   sample.min_rtt = channel.loss.rtt().min();
-  sample.rtt_variation = channel.loss.rtt().variation();
+  note_rtt(now, channel, sample);
   sample.report_interval = channel.report_interval();
   sample.datagram_size = channel.mtu.size();
   scheduler_.make_comparable(channel, sample);
   channel.flow->on_report(sample);
+}
+
+// Where the peer sends much as well, its own queue is on the way back and in each RTT; all is answered late, and ours moves
+// more. Neither is a queue of ours, nor unrest of the path.
+void Session::note_rtt(Time now, Channel& channel, ReportSample& sample) {
+  taken_of_late_.note(now, streams_.bytes_taken());
+  const bool both_send = taken_of_late_.is_much(now);
+  sample.rtt_variation = channel.loss.rtt().variation();
+  if (sample.rtt) {
+    if (both_send) *sample.rtt = std::max(channel.loss.rtt().min(), *sample.rtt - channel.way_back.excess());
+    channel.quick_variation.on_sample(*sample.rtt);
+  }
+  if (both_send) sample.rtt_variation = std::min(sample.rtt_variation, channel.quick_variation.get());
 }
 
 void Session::count_in_flight() {

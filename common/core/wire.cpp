@@ -49,6 +49,7 @@ ReportFrame read_report(Reader& in) {
   frame.channel = static_cast<ChannelId>(bounded(in, 0, kMaxChannelId));
   frame.sequence = in.varint();
   frame.delay = read_duration(in);
+  frame.arrived = bounded(in, 0, kReportClock - 1);
   frame.received = in.varint();
   frame.duplicates = in.varint();
   frame.kernel_drops = in.varint();
@@ -206,6 +207,7 @@ PacketNumber write_report(Writer& out, const ReportFrame& frame, std::size_t roo
   single(out, FrameType::kReport, frame.channel);
   out.varint(frame.sequence);
   write_duration(out, frame.delay);
+  out.varint(frame.arrived);
   out.varint(frame.received);
   out.varint(frame.duplicates);
   out.varint(frame.kernel_drops);

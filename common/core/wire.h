@@ -109,6 +109,7 @@ struct ReportFrame {
   ChannelId channel = 0;
   std::uint64_t sequence = 0;
   Duration delay{};                // since the largest came, microseconds on the wire
+  std::uint64_t arrived = 0;       // when that was, see clock_of_report(); below kReportClock
   std::uint64_t received = 0;      // packets that opened, ever
   std::uint64_t duplicates = 0;    // packets that came twice, ever
   std::uint64_t kernel_drops = 0;  // datagrams the receiver's kernel had no room for, ever
@@ -116,6 +117,13 @@ struct ReportFrame {
   std::vector<Range> ranges;
   bool operator==(const ReportFrame&) const = default;
 };
+
+// A host's own clock, whatever it begins with: microseconds, modulo kReportClock.
+inline constexpr std::uint64_t kReportClock = std::uint64_t{1} << 30;
+inline std::uint64_t clock_of_report(Time time) {
+  return static_cast<std::uint64_t>(std::chrono::floor<microseconds>(time.time_since_epoch()).count()) %
+         kReportClock;
+}
 
 // What a sender says of one channel: every number below `floor` is resolved, the receiver may forget it.
 // `report_interval`: how often the sender wants reports, microseconds on the wire.
@@ -194,7 +202,7 @@ std::size_t data_overhead(StreamId stream, std::uint64_t offset, std::size_t siz
 MutableBytes write_data(Writer& writer, StreamId stream, std::uint64_t offset, std::size_t size);
 
 inline constexpr std::size_t kMaxFloorSize = 1 + 4 + 8 + 8;
-inline constexpr std::size_t kMinReportSize = 1 + 4 + 7 * 8 + 2 * 8;
-static_assert(kMinReportSize >= 1 + 4 + 6 * 8 + kMinRangesSize);
+inline constexpr std::size_t kMinReportSize = 1 + 4 + 8 * 8 + 2 * 8;
+static_assert(kMinReportSize >= 1 + 4 + 7 * 8 + kMinRangesSize);
 
 }  // namespace mcdtp

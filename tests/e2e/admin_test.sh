@@ -45,7 +45,7 @@ status 0 real_ssh far "$(line --protocol 1 --env BASH_ENV=/evil --env LC_E2E=kep
 grep -qx LC_E2E=kept "$dir/out" || fail "the harmless one is missing"
 grep -qx SSH_ORIGINAL_COMMAND=id "$dir/out" || fail "the command is missing"
 ! grep -q BASH_ENV "$dir/out" || fail "the other came in"
-status 255 real_ssh far "$(line --protocol 4 --forced id)" </dev/null
+status 255 real_ssh far "$(line --protocol 5 --forced id)" </dev/null
 out_is ""
 
 step "--forced: it forwards nothing"

@@ -30,6 +30,7 @@ ReportFrame any_report(Choices& choices, ChannelId channel, PacketNumber largest
   report.channel = channel;
   report.sequence = choices.next();
   report.delay = milliseconds(choices.next());
+  report.arrived = report.sequence * (kReportClock / 256);
   PacketNumber end = largest + 1;
   for (std::size_t count = 1 + choices.next() % 64; count > 0 && end > 0; --count) {
     const std::uint8_t shape = choices.next();

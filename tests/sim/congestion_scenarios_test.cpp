@@ -439,6 +439,27 @@ TEST(AutoFollowsTheLink, OutageInTheStartUp) {
   }
 }
 
+// A longer path looks like one whose queue others keep full.
+TEST(AutoFollowsTheLink, PathThatBecomesLonger) {
+  for (const auto& [path, delay_ms, least] : {std::tuple{Path{100, 10, 0.005}, 30, 0.8},
+                                              {Path{100, 10, 0.05}, 30, 0.8},
+                                              {Path{100, 10}, 100, 0.6},
+                                              {Path{100, 25, 0.02}, 100, 0.7}}) {
+    double share = 0;
+    for (const double more_ms : {0, 1, 2}) {
+      Path before = path;
+      before.delay_ms += more_ms;
+      World world(world_of(before));
+      world.at(seconds(8), [&world, delay = milliseconds(delay_ms)] {
+        world.each_link([delay](LinkSettings& link) { link.delay = delay; });
+      });
+      world.client.write(kStdio, std::uint64_t{1} << 44);
+      share += later_share(world, limit_of(path), seconds(8), seconds(38)) / 3;
+    }
+    EXPECT_GE(share, least) << path.delay_ms << " -> " << delay_ms << " ms, loss " << path.loss;
+  }
+}
+
 // Who has never seen a queue after a bad start believes what quiet rounds lose: no policer takes so much of them.
 TEST(AutoFollowsTheLink, LossAfterABadStart) {
   for (const auto& [path, loss] :
@@ -556,6 +577,37 @@ TEST(AutoFillsTheLink, OneWayThenTheOther) {
   world.server.write(kStdio, size);
   ASSERT_TRUE(world.run_until([&] { return world.client.received(kStdio) == size; }, seconds(60)));
   EXPECT_GE(static_cast<double>(size) / to_seconds(world.now() - begin) / limit_of(path), 0.5);
+}
+
+// The peer's queue is in each RTT as well: it is neither ours, nor does it make the path a restless one.
+void expect_both_ways(const Path& path, double down_mbps, double longest_queue) {
+  WorldSettings settings = world_of(path);
+  Path back = path;
+  back.mbps = down_mbps;
+  settings.down = link_of(back);
+  World world(settings);
+  for (Host* host : {&world.client, &world.server}) host->write(kStdio, std::uint64_t{1} << 44);
+  constexpr int kSeconds = 25, kLooks = 1000;
+  double up_queue = 0, down_queue = 0;  // s, the mean
+  for (int look = 1; look <= kLooks; ++look) {
+    world.run_until([] { return false; }, look * seconds(kSeconds) / kLooks);
+    up_queue += to_seconds(world.up(0).backlog(world.now())) / kLooks;
+    down_queue += to_seconds(world.down(0).backlog(world.now())) / kLooks;
+  }
+  const auto expect = [](const Link& link, std::uint64_t received, double queue, double longest) {
+    EXPECT_GE(static_cast<double>(received) / kSeconds / World::limit(link.settings), 0.94);
+    EXPECT_LE(queue, longest);
+    EXPECT_LE(static_cast<double>(link.dropped) / static_cast<double>(link.offered), 0.015);
+  };
+  expect(world.up(0), world.server.received(kStdio), up_queue, longest_queue);
+  expect(world.down(0), world.client.received(kStdio), down_queue, longest_queue);
+}
+
+TEST(AutoKeepsTheQueueShort, BothWaysAtOnce) {
+  expect_both_ways({100, 25}, 100, 0.015);
+  expect_both_ways({100, 25, 0, 4}, 100, 0.02);
+  expect_both_ways({100, 25}, 10, 0.025);
+  expect_both_ways({100, 5}, 100, 0.006);
 }
 
 // A told rate below the link's is kept, loss or not.

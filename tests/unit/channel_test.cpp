@@ -136,7 +136,7 @@ TEST(Channel, ReportIntervalIsAQuarterOfTheRttInBounds) {
     Channel channel(0, true);
     send(channel, at(0s), 0, true);
     ReportNews news;
-    EXPECT_TRUE(channel.loss.on_report(at(rtt), {0, 1, {}, 0, 0, 0, {{0, 1}}}, channel.sent, news));
+    EXPECT_TRUE(channel.loss.on_report(at(rtt), {0, 1, {}, 0, 0, 0, 0, {{0, 1}}}, channel.sent, news));
     return channel.report_interval();
   };
   EXPECT_EQ(interval_at(100us), Receipts::kMinInterval);

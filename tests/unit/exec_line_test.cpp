@@ -152,7 +152,7 @@ TEST_P(ExecLine, CommandReachesServerAsItIs) {
   for (const std::string& command : awkward_texts()) {
     request.command = command;
     const Ran ran = run_line(request);
-    EXPECT_EQ(ran.out, nul_ended({"server", "--protocol", "4", "--channels", "4", "--port-range",
+    EXPECT_EQ(ran.out, nul_ended({"server", "--protocol", "5", "--channels", "4", "--port-range",
                                   "60000-61000", "--cc", "auto", "--", command}))
         << "command: " << command;
     EXPECT_EQ(ran.status, 7);
@@ -175,7 +175,7 @@ TEST_P(ExecLine, EveryOptionReachesServer) {
   request.command = "sftp";
   request.environment = {{"LANG", "de_DE.UTF-8"}, {"GIT_PROTOCOL", "version=2:a b\n"}, {"LC_ALL", ""}};
   EXPECT_EQ(run_line(request).out, nul_ended({"server",     "--protocol",
-                                              "4",          "--channels",
+                                              "5",          "--channels",
                                               "64",         "--port-range",
                                               "1024-65535", "--memory",
                                               "1",          "--cc",
@@ -300,7 +300,7 @@ class ExecLineInstall : public ExecLine {
     request_.install_version = "9-test";
     request_.command = "echo plain";
     question_ = "\nMCDTP install " + machine() + "\n";
-    served_ = nul_ended({"server", "--protocol", "4", "--channels", "4", "--port-range", "60000-61000",
+    served_ = nul_ended({"server", "--protocol", "5", "--channels", "4", "--port-range", "60000-61000",
                          "--cc", "auto", "--", "echo plain"});
     folder_ = home_ / ".cache/mcdtp/9-test" / machine();
   }

@@ -25,13 +25,13 @@ const std::string kSecretHex = "00254a6f94b9de03284d7297bce1062b50759abfe4092e53
 
 TEST(GreetingLine, IsAsDocumented) {
   EXPECT_EQ(format_greeting(example()),
-            "\nMCDTP 4 " + kSecretHex + " chacha20-poly1305 65535 60000,60001,1 2001:db8::1\n");
+            "\nMCDTP 5 " + kSecretHex + " chacha20-poly1305 65535 60000,60001,1 2001:db8::1\n");
   Greeting g = example();
   g.udp_ports.clear();
   g.tcp_port.reset();
   g.address.clear();
   g.cipher = Cipher::kAes128Gcm;
-  EXPECT_EQ(format_greeting(g), "\nMCDTP 4 " + kSecretHex + " aes-128-gcm - - -\n");
+  EXPECT_EQ(format_greeting(g), "\nMCDTP 5 " + kSecretHex + " aes-128-gcm - - -\n");
 }
 
 TEST(GreetingLine, RoundTrip) {
@@ -65,7 +65,7 @@ TEST(GreetingLine, StrictlyParsed) {
     }
   }
   EXPECT_FALSE(parse_greeting(good + "\n"));
-  const std::string start = "\nMCDTP 4 " + kSecretHex + " aes-128-gcm ";
+  const std::string start = "\nMCDTP 5 " + kSecretHex + " aes-128-gcm ";
   ASSERT_TRUE(parse_greeting(start + "1 1 ::\n"));
   for (const char* end :
        {"0 1 ::", "01 1 ::", "65536 1 ::", "+1 1 ::", " 1 ::", "1 0 ::", "1 1,1 ::", "1 1, ::", "1 ,1 ::",
@@ -119,7 +119,7 @@ TEST(GreetingFinder, FindsLineBetweenNoiseAndStream) {
 
 TEST(GreetingFinder, MalformedLineIsNoise) {
   for (const std::string bad :
-       {"\nMCDTP", "\nMCDTP ", "\nMCDTP plain ", "\nMCDTP 4 00", "\nMCDTP\n", "\n MCDTP plain"})
+       {"\nMCDTP", "\nMCDTP ", "\nMCDTP plain ", "\nMCDTP 5 00", "\nMCDTP\n", "\n MCDTP plain"})
     EXPECT_EQ(find(bad + "\nMCDTP plain\nout"), (Outcome{Result::kPlain, bad, "out"})) << bad;
   EXPECT_EQ(find("MCDTP plain\n").result, Result::kMore);
   const std::string endless = "\nMCDTP " + std::string(5000, 'x');

@@ -24,7 +24,7 @@ class Loss : public testing::Test {
   ReportNews report(Duration when, std::vector<Range> ranges, Duration delay = {}) {
     ReportNews news;
     EXPECT_TRUE(
-        loss.on_report(Time{} + when, {0, ++sequence, delay, 0, 0, 0, std::move(ranges)}, sent, news));
+        loss.on_report(Time{} + when, {0, ++sequence, delay, 0, 0, 0, 0, std::move(ranges)}, sent, news));
     return news;
   }
   std::vector<PacketNumber> lost(Duration when, Duration report_delay = {}) {
@@ -93,9 +93,9 @@ TEST_F(Loss, ASampleOfHoursIsNotBelievedAtOnce) {
   EXPECT_GE(loss.rtt().smoothed(), 29s);
 }
 
-TEST_F(Loss, NorIsTheFirst) {
+TEST_F(Loss, NorIsTheFirstButALongOneMayBeThePaths) {
   send(0ms);
-  EXPECT_LE(report(1h, {{0, 1}}).rtt, 3s);
+  EXPECT_EQ(report(1h, {{0, 1}}).rtt, 5s);
 }
 
 // The clock of a host that sleeps may stand still, and the peer's goes on.
@@ -112,7 +112,7 @@ TEST_F(Loss, ADelayLongerThanTheTripCoversAndGivesNoSample) {
 TEST_F(Loss, ReportOfANumberNeverSentChangesNothing) {
   send(0ms);
   ReportNews news;
-  EXPECT_FALSE(loss.on_report(Time{}, {0, 5, {}, 0, 0, 0, {{0, 2}}}, sent, news));
+  EXPECT_FALSE(loss.on_report(Time{}, {0, 5, {}, 0, 0, 0, 0, {{0, 2}}}, sent, news));
   EXPECT_EQ(sent.packets_outstanding(), 1u);
   EXPECT_EQ(report(1ms, {{0, 1}}).covered, Numbers{0});
 }

@@ -155,6 +155,7 @@ Buffer report_packet() {
   report.channel = 0;
   report.sequence = 2;
   report.delay = milliseconds(1);
+  report.arrived = 1'000'000;
   report.received = 3;
   report.ranges = {{3, 4}, {0, 2}};
   return packet({0, 0, 1}, kTagSize, [&](Writer& out) { write_report(out, report, out.remaining()); });

@@ -35,6 +35,7 @@ TEST(Receipts, ReportSaysWhatCameNewestFirst) {
   const ReportFrame report = receipts.build(at(14), 3);
   EXPECT_EQ(report.channel, 3);
   EXPECT_EQ(report.delay, milliseconds(4));
+  EXPECT_EQ(report.arrived, 10'000u);
   EXPECT_EQ(report.kernel_drops, 9u);
   EXPECT_EQ(report.ranges, (std::vector<Range>{{7, 8}, {5, 6}, {0, 3}}));
   EXPECT_GT(receipts.build(at(14), 3).sequence, report.sequence);

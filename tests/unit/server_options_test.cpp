@@ -43,7 +43,7 @@ TEST(ServerOptions, ByHandAllHaveDefaults) {
 
 TEST(ServerOptions, EachIsRead) {
   const ServerOptions options =
-      parse({"--protocol", "4", "--channels", "64", "--port-range", "1-65535", "--memory", "8388608", "--cc",
+      parse({"--protocol", "5", "--channels", "64", "--port-range", "1-65535", "--memory", "8388608", "--cc",
              "fixed", "--rate", "80000000", "--subsystem", "--env", "GIT_PROTOCOL=version=2", "--env",
              "E=", "--", "sftp"});
   EXPECT_EQ(options.channels, 64U);
@@ -131,9 +131,9 @@ TEST(ServerOptions, ARefusalIsOneLine) {
 }
 
 TEST(ServerOptions, OfAnotherVersionOnlyTheCommandIsRead) {
-  const ServerOptions options = parse({"--protocol", "5", "--channels", "many", "--later", "x", "--env",
+  const ServerOptions options = parse({"--protocol", "6", "--channels", "many", "--later", "x", "--env",
                                        "A=b", "--subsystem", "--port-range", "auto", "--", "sftp"});
-  EXPECT_EQ(options.protocol, 5);
+  EXPECT_EQ(options.protocol, 6);
   EXPECT_TRUE(options.subsystem);
   EXPECT_EQ(options.command, "sftp");
   EXPECT_EQ(options.environment.at(0).second, "b");

@@ -38,7 +38,7 @@ std::string written_data(StreamId stream, std::uint64_t offset, std::string_view
   return to_hex(room);
 }
 
-ReportFrame a_report() { return {3, 7, 250us, 100, 2, 1, {{90, 101}, {80, 85}, {0, 10}}}; }
+ReportFrame a_report() { return {3, 7, 250us, 123'456, 100, 2, 1, {{90, 101}, {80, 85}, {0, 10}}}; }
 
 // What a bitmap says in fewer bytes: 100, then every second number from 96 down to 86.
 ReportFrame a_holed_report() {
@@ -70,6 +70,7 @@ std::vector<Example> examples() {
       {"report",
        "080307"
        "40fa"
+       "8001e240"
        "4064"
        "02"
        "01"
@@ -83,6 +84,7 @@ std::vector<Example> examples() {
       {"report with a bitmap",
        "080307"
        "40fa"
+       "8001e240"
        "4064"
        "02"
        "01"
@@ -191,35 +193,36 @@ TEST(Wire, RefusesWhatIsOutOfBounds) {
       "00"
       "00"
       "00",  // a report that ends early
-      "0800010000000005"
+      "080001000000000005"
       "00",  // of no ranges
-      "0800010000000005"
+      "080001000000000005"
       "01"
       "06",  // of numbers below zero
-      "0800010000000005"
+      "080001000000000005"
       "02"
       "00"
       "0500",
-      "0800010000000005"
+      "080001000000000005"
       "4801",  // of 2049 ranges
-      "0800010000000005"
+      "080001000000000005"
       "000000",  // a bitmap of no bytes
-      "0800010000000005"
+      "080001000000000005"
       "00000102",  // ... that does not begin with what came
-      "0800010000000005"
+      "080001000000000005"
       "0000020100",  // ... that ends with nothing
-      "0800010000000005"
+      "080001000000000005"
       "00000121",  // ... of numbers below zero
-      "0800010000000005"
+      "080001000000000005"
       "00050101",  //
-      "0800010000000005"
+      "080001000000000005"
       "00ffffffffffffffff0101",  //
-      "0800010000000000"
+      "080001000000000000"
       "00000101",                // ... below the number 0
       "09800100000000",          // channel 65536
       "090000ffffffffffffffff",  // an interval of ages: no overflow either
-      "080001ffffffffffffffff0000000501"
+      "080001ffffffffffffffff000000000501"
       "00",
+      "08000100c000000040000000000000050100",  // a clock that shows more than it can
   };
   for (const char* text : wrong) {
     const auto bytes = *from_hex(text);
@@ -230,7 +233,8 @@ TEST(Wire, RefusesWhatIsOutOfBounds) {
 }
 
 TEST(Wire, ReportFitsItsLeastRoomAtTheLargestValues) {
-  const ReportFrame report{0xffff, kMaxVarint, 3600s, kMaxVarint, kMaxVarint, kMaxVarint, {{1, kMaxVarint}}};
+  const ReportFrame report{0xffff,     kMaxVarint, 3600s,      kReportClock - 1,
+                           kMaxVarint, kMaxVarint, kMaxVarint, {{1, kMaxVarint}}};
   const auto bytes = *from_hex(written_report(report, kMinReportSize));
   bool failed = true;
   EXPECT_TRUE(std::get<ReportFrame>(*read(bytes, failed)) == report);
