@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "common/core/bytes.h"
 #include "common/io/descriptor.h"
 
 namespace mcdtp {
@@ -108,7 +109,7 @@ bool ChannelBridge::write_stdout() {
 
 bool ChannelBridge::write_stderr() {
   if (err_.empty()) return false;
-  const IoResult result = try_write_stderr({reinterpret_cast<const std::uint8_t*>(err_.data()), err_.size()});
+  const IoResult result = try_write_stderr(as_bytes(err_));
   if (result.status == IoResult::Status::kWouldBlock) return false;
   err_.erase(0, result.status == IoResult::Status::kBytes ? result.bytes : err_.size());
   return true;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "common/core/bytes.h"
 #include "common/io/descriptor.h"
 
 namespace mcdtp {
@@ -29,8 +30,7 @@ void say(const std::string& line) { write_shared_all(lines_fd, kOurName + line +
 
 void write_line_if_room(const std::string& line) {
   const std::string text = line + "\n";
-  const Bytes bytes{reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
-  [[maybe_unused]] const IoResult ignored = try_write_shared(lines_fd, bytes);
+  [[maybe_unused]] const IoResult ignored = try_write_shared(lines_fd, as_bytes(text));
 }
 
 void say_if_room(const std::string& line) { write_line_if_room(kOurName + line); }

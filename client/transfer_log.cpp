@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "client/say.h"
 #include "common/io/descriptor.h"
 #include "common/io/system.h"
 
@@ -105,9 +106,7 @@ TransferLog::TransferLog(const std::optional<std::string>& summary_path,
 void TransferLog::append(std::unique_ptr<File>& file, const std::string& text) {
   const auto error = file ? file->append(text) : std::nullopt;
   if (!error) return;
-  const std::string line = "mcdtp-shim: writing the log " + file->path() + ": " + *error + "\n";
-  // Said where it can be: nobody may read stderr now, and the transfer does not wait for that.
-  static_cast<void>(try_write_stderr({reinterpret_cast<const std::uint8_t*>(line.data()), line.size()}));
+  say_if_room("writing the log " + file->path() + ": " + *error);
   file.reset();
 }
 

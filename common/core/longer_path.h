@@ -19,12 +19,15 @@ class LongerPath {
   }
   // The smallest RTT then, and what is lost of late.
   void note(Duration rtt, double loss) {
-    if (loss > most_loss_) return begin(most_loss_ - PathLoss::kMargin);
+    if (loss > most_loss_) {
+      times_ = 0;
+      return;
+    }
     const Duration least = std::min(least_, rtt), most = std::max(most_, rtt);
-    const bool has_moved = times_ > 0 && most - least > alike(least);
-    times_ = has_moved ? 1 : times_ + 1;
-    least_ = has_moved ? rtt : least;
-    most_ = has_moved ? rtt : most;
+    const bool is_same = times_ > 0 && most - least <= alike(least);
+    least_ = is_same ? least : rtt;
+    most_ = is_same ? most : rtt;
+    times_ = is_same ? times_ + 1 : 1;
   }
   // It was the same again and again, and well above `min_rtt`, the smallest of late.
   bool is_sure(Duration min_rtt) const { return times_ >= kTimes && least_ - min_rtt > alike(least_); }
@@ -37,7 +40,7 @@ class LongerPath {
   static constexpr int kTimes = 3;
   static Duration alike(Duration rtt) { return milliseconds(1) + rtt / 64; }
 
-  Duration least_ = Duration::max();
+  Duration least_{};  // where it was the same at least once
   Duration most_{};
   double most_loss_ = 0;
   int times_ = 0;  // in a row that it was the same
