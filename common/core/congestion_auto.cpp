@@ -11,6 +11,8 @@ constexpr double kManyLost = 20 * 1200;  // bytes: fewer may be chance
 constexpr double kDrainGain = 0.5;
 constexpr int kMaxDrainRounds = 4;
 constexpr double kDownGain = 0.75;
+constexpr double kFallsAtLeast =
+    0.3;  // of what a queue of our own would fall by; that of four alike falls by less
 constexpr double kProbeGain = 0.1;
 constexpr double kProbeSeen = 0.1;     // s: for so long at most what has become of the queue is to be seen
 constexpr double kProbeWindow = 1200;  // bytes: its reports tell the RTT
@@ -226,6 +228,16 @@ void CongestionAuto::end_down(Time now) {
   enter(now, Phase::kLevel);
 }
 
+// Outside of a contest, too: what was sent well below the rate has left the queue as long as it was, or nearly. The delay of a
+// radio line may be longer for who sends much, without any queue.
+void CongestionAuto::look_whether_queue_fell() {
+  if (contest_.is_on() || phase_ != Phase::kLevel || !round_.is_quiet() || round_.limited) return;
+  const double due = std::min(queue_before_down_, (1 - kDownGain) * queue_.rtt_seconds());
+  const bool fell = queue_before_down_ - queue_.round() >= kFallsAtLeast * due;
+  if (fell || !is_queued()) return longer_path_.begin(loss_.own());
+  look_at_length(from_seconds(queue_.rtt_seconds() + queue_.round()));
+}
+
 void CongestionAuto::look_at_length(Duration rtt) {
   longer_path_.note(rtt, loss_.recent());
   if (!longer_path_.is_sure(queue_.min_rtt())) return;
@@ -257,6 +269,7 @@ void CongestionAuto::enter(Time now, Phase phase) {
   phase_ = phase;
   phase_began_ = now;
   drained_rate_ = rate_;
+  if (phase == Phase::kDown) queue_before_down_ = queue_.round();
   rounds_in_phase_ = 0;
   steps_.stop();
   if (phase == Phase::kLevel) pace_ = rate_;

@@ -49,7 +49,8 @@ namespace mcdtp {
 // p0 fades, for they could not, did the path lose much: slowly while the rounds lose as much. Who has never seen a queue,
 // however much was sent, believes in no p0 unless the RTT is calm: a queue that others keep full moves. A kDown that finds
 // the queue empty ends that. One that finds the same RTT again and again has found a path that has become longer, see
-// LongerPath, and no others.
+// LongerPath, and no others. So has one, whether others are there or not, that leaves a queue nearly as long as it was again
+// and again: a radio line may take longer for who sends much.
 //
 // Who comes to a queue that is full already takes its RTT for the path's own, and its losses for random ones. Hence
 // doubt: it begins with a start-up that lost more than any path does, grows with each kDown that does not find the queue
@@ -124,6 +125,7 @@ class CongestionAuto : public CongestionController {
   void choose_phase(Time now);
   void judge_startup(Time now);
   void end_down(Time now);
+  void look_whether_queue_fell();
   void look_at_length(Duration rtt);
   void set_pace(Time now);
   void judge_contest(Time now);
@@ -162,10 +164,11 @@ class CongestionAuto : public CongestionController {
   int rounds_in_phase_ = 0;
   int doubt_ = 0;  // grows with each quiet round that did not find the queue short; see is_in_doubt
   Time phase_began_{};
-  bool was_idle_ = false;    // nothing was in flight after the report before
-  double rate_ = 0;          // bytes/s
-  double pace_ = 0;          // bytes/s, of kLevel
-  double drained_rate_ = 0;  // bytes/s, kDrain: known before this round
+  bool was_idle_ = false;         // nothing was in flight after the report before
+  double rate_ = 0;               // bytes/s
+  double pace_ = 0;               // bytes/s, of kLevel
+  double drained_rate_ = 0;       // bytes/s, kDrain: known before this round
+  double queue_before_down_ = 0;  // s, as the last kDown began
 
   StartUp start_up_;
   RateSteps steps_;
@@ -179,7 +182,7 @@ class CongestionAuto : public CongestionController {
 
   LargestOfLate<double> peak_rate_{QueueDelay::kLife, 0};  // bytes/s
   Contest contest_;
-  LongerPath longer_path_;  // while it is on
+  LongerPath longer_path_;
   Duration report_interval_ = milliseconds(25);
 };
 

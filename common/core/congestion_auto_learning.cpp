@@ -124,6 +124,7 @@ void CongestionAuto::end_round(const ReportSample& sample) {
   if (sees_queues()) steps_.forget_ceiling();
   if (overfilled_buffer()) queue_.note_overflow();
   measure_path();
+  look_whether_queue_fell();
   settling_.on_round(is_queued(), round_took(sample.now), is_short_path(), queue_.is_longest());
   trip_breaker();
   if (!round_.limited) {

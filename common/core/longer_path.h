@@ -42,7 +42,7 @@ class LongerPath {
 
   Duration least_{};  // where it was the same at least once
   Duration most_{};
-  double most_loss_ = 0;
+  double most_loss_ = PathLoss::kMargin;
   int times_ = 0;  // in a row that it was the same
 };
 

@@ -13,6 +13,8 @@ struct LinkSettings {
   double rate_bps = 100e6;
   Duration delay = milliseconds(25);
   Duration jitter{};
+  // Jitter overtakes nothing: what comes behind a late packet waits for it.
+  bool keeps_order = false;
   // More delay for a while, at most so much: it goes from one random value to the next in `wander_pace`. The order is kept.
   Duration wander{};
   Duration wander_pace = milliseconds(50);
@@ -109,7 +111,7 @@ class Link {
       delay += Duration(std::uniform_int_distribution<Duration::rep>(0, settings.jitter.count())(random_));
     }
     if (chance(settings.reorder)) delay += settings.reorder_delay;
-    if (settings.wander.count() == 0) return free_at_ + delay;
+    if (settings.wander.count() == 0 && !settings.keeps_order) return free_at_ + delay;
     return last_arrival_ = std::max(last_arrival_, free_at_ + delay + wandered());
   }
   Time stalled(Time arrival) const {
@@ -118,6 +120,7 @@ class Link {
     return arrival + std::max<Duration>(settings.stall - into, Duration{});
   }
   Duration wandered() {
+    if (settings.wander.count() == 0) return {};
     while (free_at_ >= wander_until_) {
       wander_until_ += settings.wander_pace;
       wander_from_ = wander_to_;
@@ -135,7 +138,7 @@ class Link {
   Time policed_at_{};
   Time wander_until_{};                   // when the added delay is at wander_to_,
   Duration wander_from_{}, wander_to_{};  // from wander_from_ at one wander_pace before
-  Time last_arrival_{};                   // of a wandering delay: nothing overtakes
+  Time last_arrival_{};                   // where nothing overtakes
 };
 
 }  // namespace mcdtp::sim
