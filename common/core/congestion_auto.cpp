@@ -11,8 +11,7 @@ constexpr double kManyLost = 20 * 1200;  // bytes: fewer may be chance
 constexpr double kDrainGain = 0.5;
 constexpr int kMaxDrainRounds = 4;
 constexpr double kDownGain = 0.75;
-constexpr double kFallsAtLeast =
-    0.3;  // of what a queue of our own would fall by; that of four alike falls by less
+constexpr double kFallsAtLeast = 0.3;  // of what a queue of our own alone would fall by
 constexpr double kProbeGain = 0.1;
 constexpr double kProbeSeen = 0.1;     // s: for so long at most what has become of the queue is to be seen
 constexpr double kProbeWindow = 1200;  // bytes: its reports tell the RTT
