@@ -94,6 +94,9 @@ double CongestionAuto::fair_queue(double rate) const {
                       to_seconds(train_time(from_seconds(rtt))));
 }
 
+// By how much a kDown of one RTT shortens a queue of our own alone, in seconds.
+double CongestionAuto::falls_by_down() const { return (1 - kDownGain) * queue_.rtt_seconds(); }
+
 // More waits than half of what we would leave.
 bool CongestionAuto::is_queued() const { return queue_.is_above_half(fair_queue(rate_)); }
 
@@ -173,7 +176,7 @@ void CongestionAuto::choose_phase(Time now) {
 bool CongestionAuto::is_time_for_down(Time now) const {
   if (steps_.is_large() && queues_tell()) return false;
   const bool is_vague = !contest_.is_on() && loss_.own_is_vague();
-  const bool is_free = is_vague && is_queued() && queue_.round() > (1 - kDownGain) * queue_.rtt_seconds();
+  const bool is_free = is_vague && is_queued() && queue_.round() > falls_by_down();
   const bool loses_more = loss_.loses_more();
   const bool is_cheap = is_vague && !is_queued() && loses_more;
   const bool asks_length = contest_.is_on() && longer_path_.is_likely();
@@ -231,10 +234,10 @@ void CongestionAuto::end_down(Time now) {
 // radio line may be longer for who sends much, without any queue.
 void CongestionAuto::look_whether_queue_fell() {
   if (contest_.is_on() || phase_ != Phase::kLevel || !round_.is_quiet() || round_.limited) return;
-  const double due = std::min(queue_before_down_, (1 - kDownGain) * queue_.rtt_seconds());
+  const double due = std::min(queue_before_down_, falls_by_down());
   const bool fell = queue_before_down_ - queue_.round() >= kFallsAtLeast * due;
   if (fell || !is_queued()) return longer_path_.begin(loss_.own());
-  look_at_length(from_seconds(queue_.rtt_seconds() + queue_.round()));
+  look_at_length(*queue_.round_rtt());
 }
 
 void CongestionAuto::look_at_length(Duration rtt) {

@@ -49,7 +49,7 @@ namespace mcdtp {
 // p0 fades, for they could not, did the path lose much: slowly while the rounds lose as much. Who has never seen a queue,
 // however much was sent, believes in no p0 unless the RTT is calm: a queue that others keep full moves. A kDown that finds
 // the queue empty ends that. One that finds the same RTT again and again has found a path that has become longer, see
-// LongerPath, and no others. So has one, whether others are there or not, that leaves a queue nearly as long as it was again
+// LongerPath, and no others. So has, where nothing looks like others, one that leaves a queue nearly as long as it was again
 // and again: a radio line may take longer for who sends much.
 //
 // Who comes to a queue that is full already takes its RTT for the path's own, and its losses for random ones. Hence
@@ -142,6 +142,7 @@ class CongestionAuto : public CongestionController {
   double late_seconds() const;
   double round_seconds() const;
   double fair_queue(double rate) const;
+  double falls_by_down() const;
   bool is_queued() const;
   bool is_overflowing() const;
   bool sees_queues() const;
