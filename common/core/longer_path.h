@@ -9,7 +9,8 @@ namespace mcdtp {
 
 // Whether what looks like a queue of others is a path that has become longer: their queue moves, and the path's own RTT does
 // not. Nor does more get lost than the path loses by itself, as in a queue that many keep full. It is asked when so little has
-// been sent for some rounds that nothing of the queue is ours, or when it has not fallen with what was sent. Losses are shares of what was sent.
+// been sent for some rounds that nothing of the queue is ours, or when it has not fallen with what was sent.
+// Losses are shares of what was sent.
 class LongerPath {
  public:
   // `own_loss`: what the path loses by itself, as was known until now.
