@@ -23,7 +23,6 @@ if [ -z "$own_routes" ]; then
 else
   ip route add unreachable "$no_way" || exit 1
 fi
-free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 listens() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 peer() { bounded python3 "$here/forward_peer.py" "$@"; }
 # A run that forwards in the background; its words are in $dir/err, and it ends by end_run.

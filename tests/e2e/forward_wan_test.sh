@@ -4,7 +4,6 @@
 e2e_start_far --rate 50M --delay 10 --jitter 2 --loss 0.05 --reorder 0.02 --duplicate 0.01 --seed 4
 peer=$(realpath "$(dirname "$0")/forward_peer.py")
 pattern 2000000 >"$dir/bytes"
-free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 near_listens() { wan_near bash -c "exec 3<>/dev/tcp/127.0.0.1/$near" 2>/dev/null; }
 
 step "-L to an echo there, and a command that sorts meanwhile"

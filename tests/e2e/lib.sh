@@ -14,6 +14,8 @@
 #   logins                   how many log-ins that sshd has told of; start_master PATH: a master of real ssh with that
 #                            control path, its log-in told of
 #   pattern SIZE [SEED]      SIZE bytes, the same for the same seed
+#   free_port                a TCP port of 127.0.0.1 that nobody has, outside of those that the kernel gives a connection for
+#                            its own end. A port fixed in a test is over them too: 61000 and more
 #   server_pid               of the mcdtp-server that serves this test
 #   e2e_start_far [OPTION..] instead of e2e_start: the sshd is on the far host of an emulated link, the OPTIONs its; shim
 #                            and real_ssh then run on the near host
@@ -154,6 +156,22 @@ nothing_left() {
 }
 
 server_pid() { local pid; for pid in $(far_processes); do [ "$(cat "/proc/$pid/comm" 2>/dev/null)" != mcdtp-server ] || echo "$pid"; done; }
+
+free_port() {
+  python3 -c '
+import random, socket
+first, last = map(int, open("/proc/sys/net/ipv4/ip_local_port_range").read().split())
+ports = [port for port in range(10000, 61000) if not first <= port <= last] or range(10000, 61000)
+while True:
+    with socket.socket() as tried:
+        port = random.choice(ports)
+        try:
+            tried.bind(("127.0.0.1", port))
+        except OSError:
+            continue
+        print(port)
+        break'
+}
 
 pattern() { openssl enc -aes-128-ctr -K "$(printf %032x "${2:-1}")" -iv 0 -nosalt </dev/zero 2>/dev/null | head -c "$1"; }
 passed() { echo passed; }

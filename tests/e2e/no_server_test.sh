@@ -87,7 +87,6 @@ same_file "sftp" "$dir/bytes" "$dir/got"
 
 step "forwards are the real ssh's, and the command runs once"
 port=$(sed -n 's/^ *Port //p' "$e2e_config")
-free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 answers() { bash -c 'read -r -t 5 line <"/dev/tcp/127.0.0.1/$0" && [[ $line == SSH-* ]]' "$1" 2>/dev/null; }
 near=$(free_port)
 shim_in_background -N -L "$near:127.0.0.1:$port" far </dev/null >"$dir/out" 2>"$dir/err" &

@@ -28,21 +28,21 @@ within() { # LOW HIGH, ports on stdin
 }
 
 step "a client cannot ask for more"
-printf 'PortRange 50010-50013\nMaxRate 100M\n' >/etc/mcdtp/server.conf
-within 50010 50013 < <(ports 4)
-within 50010 50013 < <(ports 4 --port-range 1024-65535)
-within 50012 50013 < <(ports 2 -c 2 --port-range 50012-60000)
+printf 'PortRange 61410-61413\nMaxRate 100M\n' >/etc/mcdtp/server.conf
+within 61410 61413 < <(ports 4)
+within 61410 61413 < <(ports 4 --port-range 1024-65535)
+within 61412 61413 < <(ports 2 -c 2 --port-range 61412-62000)
 step "nor can another file of limits loosen it"
-printf 'PortRange 50013-60000\n' >"$dir/few.conf"
-within 50013 50013 < <(ports 1 -c 1 --server-subsystem few)
-printf 'PortRange 60000-61000\n' >"$dir/few.conf"
+printf 'PortRange 61413-62000\n' >"$dir/few.conf"
+within 61413 61413 < <(ports 1 -c 1 --server-subsystem few)
+printf 'PortRange 62001-62100\n' >"$dir/few.conf"
 status 0 shim -v --server-subsystem few far true </dev/null
 err_has "going on as plain ssh"
 step "where -R listens"
 listens_at() { # ARGUMENT of -R: the addresses, as /proc has them
   nothing_left
-  status 0 shim -R "$1:50020:127.0.0.1:1" far 'cat /proc/net/tcp /proc/net/tcp6' </dev/null
-  sed -n 's/^ *[0-9]*: \([0-9A-F]*\):C364 [0-9A-F:]* 0A .*/\1/p' "$dir/out" | tr '\n' ' '
+  status 0 shim -R "$1:61420:127.0.0.1:1" far 'cat /proc/net/tcp /proc/net/tcp6' </dev/null
+  sed -n 's/^ *[0-9]*: \([0-9A-F]*\):EFEC [0-9A-F:]* 0A .*/\1/p' "$dir/out" | tr '\n' ' '
 }
 loopback=0100007F four_all=00000000 six_loopback=00000000000000000000000001000000 six_all=00000000000000000000000000000000
 rm /etc/mcdtp/server.conf
@@ -60,7 +60,7 @@ echo 'Forwards no' >/etc/mcdtp/server.conf
 sshd_start "$dir/strict" 127.0.0.1 "AllowTcpForwarding no" "$(e2e_set_env)" || exit 1
 trap 'sshd_stop "$dir/strict"; e2e_clean' EXIT
 far=$(sed -n 's/^ *Port //p' "$dir/strict/ssh_config")
-near=$(python3 -c 'import socket; print(socket.create_server(("127.0.0.1", 0)).getsockname()[1])')
+near=$(free_port)
 # STATUS ARGUMENT...
 as_ssh() {
   status "$1" bounded ssh -F "$dir/strict/ssh_config" "${@:2}" </dev/null
