@@ -73,7 +73,7 @@ std::vector<std::string> plain_session_words(const Options& options, const SshCo
 
 // A master that would end with this ssh must not become of it: others would lose their connection with ours.
 std::vector<std::string> bootstrap_words(const Options& options, const std::optional<SshConfig>& config,
-                                         const std::string& exec_line, const LoginWatch& watch) {
+                                         const std::string& exec_line, LoginWatch& watch) {
   std::vector<std::string> words = bootstrap_argv(options, exec_line);
   const auto put_first = [&words](const std::vector<std::string>& more) {
     words.insert(words.begin() + 1, more.begin(), more.end());

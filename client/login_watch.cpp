@@ -38,15 +38,18 @@ LoginWatch::LoginWatch(Duration patience) : patience_(patience) {
   pthread_sigmask(SIG_BLOCK, &set, &mask_before_);
 }
 
-// A signal that comes late must not end us: it stays ignored (restore_signals() undoes that before an exec).
+// A signal that comes late must not end us: where ssh is still to tell, it stays ignored (restore_signals() undoes that
+// before an exec).
 LoginWatch::~LoginWatch() {
-  std::signal(kLoginSignal, SIG_IGN);
+  take_signal();
+  if (ssh_tells_) std::signal(kLoginSignal, SIG_IGN);
   pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
   close(signal_fd_);
 }
 
 // The words mean the same to every shell that the user may have.
-std::vector<std::string> LoginWatch::ssh_words() const {
+std::vector<std::string> LoginWatch::ssh_words() {
+  ssh_tells_ = true;
   return {"-oPermitLocalCommand=yes", "-oLocalCommand=kill -USR1 " + std::to_string(getpid())};
 }
 
@@ -68,7 +71,9 @@ bool LoginWatch::is_logged_in() {
 
 void LoginWatch::take_signal() {
   signalfd_siginfo told{};
-  if (read(signal_fd_, &told, sizeof told) > 0) logged_in();
+  if (read(signal_fd_, &told, sizeof told) <= 0) return;
+  ssh_tells_ = false;
+  logged_in();
 }
 
 std::optional<Duration> LoginWatch::remaining() const {

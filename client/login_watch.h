@@ -24,7 +24,7 @@ class LoginWatch {
   ~LoginWatch();
 
   // Options of ssh that make it tell; to stand before all others.
-  std::vector<std::string> ssh_words() const;
+  std::vector<std::string> ssh_words();
   // The log-in is done, as others than ssh know. Only the first call counts.
   void logged_in();
   // The far side runs what we asked for: from now on it may take its time.
@@ -46,6 +46,7 @@ class LoginWatch {
   std::optional<Time> deadline_;  // until the log-in is done there is none
   Time latest_{};                 // of the deadline, whatever comes
   bool heard_ = false;
+  bool ssh_tells_ = false;  // it was asked to, and has not yet
   int signal_fd_ = 0;
   sigset_t mask_before_{};
 };

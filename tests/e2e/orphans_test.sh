@@ -58,6 +58,11 @@ each_part() { # BACKEND
   until_true is_hung_up
   err_is ""
 
+  begin "SIGUSR1 to the client, by which ssh told that it had logged in"
+  kill -USR1 "$shim"
+  after 138
+  until_true is_hung_up
+
   begin "SIGKILL to the client"
   kill -KILL "$shim"
   after 137

@@ -92,5 +92,27 @@ TEST_F(LoginWatchTest, ASignalNotLookedAtEndsNobody) {
   std::signal(SIGUSR1, SIG_DFL);
 }
 
+TEST_F(LoginWatchTest, ASignalThatComesLateEndsNobodyAndNoneIsAwaitedTwice) {
+  const auto is_ignored = [] {
+    struct sigaction action {};
+    sigaction(SIGUSR1, nullptr, &action);
+    return action.sa_handler == SIG_IGN;
+  };
+  { LoginWatch never_asked(kLong); }
+  EXPECT_FALSE(is_ignored());
+  {
+    LoginWatch told(kLong);
+    told.ssh_words();
+    kill(getpid(), SIGUSR1);
+  }
+  EXPECT_FALSE(is_ignored());
+  {
+    LoginWatch still_to_be_told(kLong);
+    still_to_be_told.ssh_words();
+  }
+  EXPECT_TRUE(is_ignored());
+  std::signal(SIGUSR1, SIG_DFL);
+}
+
 }  // namespace
 }  // namespace mcdtp
