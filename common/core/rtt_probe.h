@@ -1,32 +1,28 @@
 #pragma once
 
 #include <algorithm>
-#include <optional>
 
 #include "common/core/of_late.h"
 
 namespace mcdtp {
 
-// Whether the smallest RTT of late may be that of a queue which others have kept full ever since we came: it has not been met
-// for a while, not even by a round that was sent somewhat slower, which shortens a queue of our own, and more is lost than next
-// to nothing. To send little is no proof among many who go on, so they do it together: all sessions of a host stop for a
-// moment at the same time, by its clock (after BBR's ProbeRTT). Rounds in seconds.
+// Whether the smallest RTT of late may be that of a queue which others have kept full ever since we came: it is met
+// seldom, and more is lost than next to nothing. To send little is no proof among many who go on, so they do it together:
+// all sessions of a host stop for a moment at the same time, by its clock (after BBR's ProbeRTT). Rounds in seconds.
 class RttProbe {
  public:
   // A round is over; this share was lost of late. `at_floor`: its RTT was about `rtt` at least once, the smallest of late,
-  // in seconds; `was_slow`: it was sent somewhat slower.
-  void on_round(Time now, bool at_floor, bool was_slow, double lost, double rtt) {
+  // in seconds.
+  void on_round(Time now, bool at_floor, double lost, double rtt) {
     if (rtt < kFallen * rtt_) interval_ = kShortest;
-    if (at_floor) away_since_.reset();
-    if (at_floor) return;
-    if (!away_since_) away_since_ = now, missed_ = false;
-    missed_ = missed_ || was_slow;
-    is_wanted_ = is_wanted_ || (missed_ && now - *away_since_ > kTime && lost > kLost);
+    rounds_ = at_floor ? 0 : rounds_ + 1;
+    if (rounds_ <= 1) since_ = now;
+    is_wanted_ = is_wanted_ || (rounds_ >= kRounds && now - since_ > kTime && lost > kLost);
   }
   // A round is over in which there was not always something to send: it says nothing.
   void on_limited_round() {
     is_wanted_ = false;
-    away_since_.reset();
+    rounds_ = 0;
   }
   // Next to nothing is to be sent from now on, for a while.
   bool is_due(Time now, double round) const {
@@ -39,7 +35,7 @@ class RttProbe {
     on_limited_round();
     began_ = now;
     rtt_ = rtt;
-    interval_ = std::min<Duration>(kSeldomer * interval_, kLongest);
+    interval_ = std::min<Duration>(2 * interval_, kLongest);
   }
   void end(Time now) { ended_ = now; }
   // Of what was sent from then to then some was sent while little was to be sent.
@@ -48,24 +44,25 @@ class RttProbe {
   }
 
  private:
-  static constexpr Duration kTime = milliseconds(500);
+  // More than pass between two rounds that are sent somewhat slower, which empty a queue of our own.
+  static constexpr int kRounds = 18;
+  static constexpr Duration kTime = seconds(3);
   static constexpr double kLost = 0.02;
-  static constexpr Duration kShortest = seconds(1);
+  static constexpr Duration kShortest = seconds(4);
   static constexpr Duration kLongest = seconds(32);
-  static constexpr int kSeldomer = 4;   // each time, until one finds a shorter RTT
   static constexpr double kShare = 48;  // rounds from one to the next at least, but for the first
   static constexpr double kLateRounds = 2;
   static constexpr double kFallen = 0.94;
 
-  // Each is a power of two of the shortest, so that those who take a longer one meet those who take a shorter one.
+  // Each is twice the next shorter one, so that those who take a longer one meet those who take a shorter one.
   Duration interval(double round) const {
     Duration every = interval_;
     while (began_ != Time{} && to_seconds(every) < kShare * round) every *= 2;
     return every;
   }
 
-  std::optional<Time> away_since_;  // the end of the first round in a row away from the smallest RTT
-  bool missed_ = false;             // one of them was sent somewhat slower
+  int rounds_ = 0;  // in a row, away from the smallest RTT
+  Time since_{};    // the end of the first of them
   bool is_wanted_ = false;
   Duration interval_ = kShortest;
   Time began_{};

@@ -39,20 +39,6 @@ TEST(AutoSharesTheLink, TenThatComeOneAfterTheOther) {
   EXPECT_GE(fairness, 0.85);
 }
 
-// Likewise on a quicker link, where little is lost: the mean of four, in their first seconds.
-TEST(AutoSharesTheLink, TenOnAQuickLink) {
-  double fairness = 0;
-  for (const double delay : {10, 25}) {
-    for (const int gap : {0, 400}) {
-      std::vector<Rival> rivals;
-      for (int i = 0; i < 10; ++i) rivals.push_back({"auto", 0, milliseconds(i * gap)});
-      const Duration from = milliseconds(std::max(3000, 10 * gap + 2000));
-      fairness += share_link({100, delay}, rivals, from, from + seconds(17)).fairness() / 4;
-    }
-  }
-  EXPECT_GE(fairness, 0.87);
-}
-
 TEST(AutoSharesTheLink, FiveThatComeToFiveOfCubic) {
   std::vector<Rival> rivals;
   for (int i = 0; i < 5; ++i) {
