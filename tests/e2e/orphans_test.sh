@@ -118,9 +118,12 @@ python3 -c 'import socket, time
 s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1], flush=True); time.sleep(100)' >"$dir/port" &
 listener=$!
 until_true test -s "$dir/port"
-shim_in_background -p "$(cat "$dir/port")" far true </dev/null >"$dir/out" 2>"$dir/err" &
+port=$(cat "$dir/port")
+# A child of the shell that becomes the client is none of the client's.
+logs_in() { [ "$(cat "/proc/$shim/comm")" = mcdtp-shim ] && pgrep -P "$shim" >/dev/null; }
+shim_in_background -p "$port" far true </dev/null >"$dir/out" 2>"$dir/err" &
 shim=$!
-until_true pgrep -P "$shim" >/dev/null
+until_true logs_in
 kill -TERM "$shim"
 until_true ended "$shim"
 until_true no_near_processes
