@@ -47,8 +47,7 @@ as_ssh -F "$e2e_config" -c no-such-cipher far true
 
 step "a host that is not there"
 as_ssh -F "$e2e_config" no-such-host.invalid true
-python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])' >"$dir/port"
-as_ssh -F "$e2e_config" -p "$(cat "$dir/port")" far true
+as_ssh -F "$e2e_config" -p "$(free_port)" far true
 
 step "a key that is refused"
 ssh-keygen -q -t ed25519 -N '' -f "$dir/stranger"

@@ -9,7 +9,7 @@ python3 "$peer" echo >"$dir/port" 2>"$dir/service.err" &
 service=$!
 trap 'kill $service 2>/dev/null; e2e_clean' EXIT
 until_true test -s "$dir/port"
-near=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+near=$(free_port)
 listens() { (exec 3<>"/dev/tcp/127.0.0.1/$near") 2>/dev/null; }
 
 # The limit of the log-in is low, so that it has to be raised, and the command has it as it was.
