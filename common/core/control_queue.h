@@ -1,39 +1,45 @@
 #pragma once
 
+#include <cstdint>
 #include <deque>
+#include <map>
+#include <utility>
 
 #include "common/core/wire.h"
 
 namespace mcdtp {
 
-// Control frames that wait for a packet, oldest first. Credit for one stream, and for the session, stands in it
-// once: the newest replaces the older.
+// Control frames that wait for a packet, oldest first, each once. Credit for one stream, and for the session, stands in
+// it once as well: the newest replaces the older.
 class ControlQueue {
  public:
   void push(ControlFrame frame) {
-    for (ControlFrame& waiting : frames_) {
-      if (supersedes(frame, waiting)) {
-        waiting = std::move(frame);
-        return;
-      }
-    }
-    frames_.push_back(std::move(frame));
+    ++pushed_;
+    const ControlFrame place = place_of(frame);
+    if (newest_.insert_or_assign(place, std::move(frame)).second) places_.push_back(place);
   }
   // REQUIRES: !empty().
-  const ControlFrame& front() const { return frames_.front(); }
-  void pop() { frames_.pop_front(); }
-  bool empty() const { return frames_.empty(); }
+  const ControlFrame& front() const { return newest_.find(places_.front())->second; }
+  void pop() {
+    newest_.erase(places_.front());
+    places_.pop_front();
+  }
+  bool empty() const { return places_.empty(); }
+  std::size_t size() const { return places_.size(); }
+  // Ever, those included that stood in it already.
+  std::uint64_t pushed() const { return pushed_; }
 
  private:
-  static bool supersedes(const ControlFrame& newer, const ControlFrame& older) {
-    if (newer.index() != older.index()) return false;
-    if (const auto* credit = std::get_if<StreamCreditFrame>(&newer)) {
-      return credit->stream == std::get<StreamCreditFrame>(older).stream;
-    }
-    return std::holds_alternative<SessionCreditFrame>(newer) || newer == older;
+  // The same for all that replace each other.
+  static ControlFrame place_of(ControlFrame frame) {
+    if (auto* credit = std::get_if<StreamCreditFrame>(&frame)) credit->limit = 0;
+    if (auto* credit = std::get_if<SessionCreditFrame>(&frame)) credit->limit = 0;
+    return frame;
   }
 
-  std::deque<ControlFrame> frames_;
+  std::deque<ControlFrame> places_;
+  std::map<ControlFrame, ControlFrame> newest_;  // by place
+  std::uint64_t pushed_ = 0;
 };
 
 }  // namespace mcdtp

@@ -34,6 +34,15 @@ PacketNumber SentPackets::oldest_outstanding() const {
   return oldest_outstanding_;
 }
 
+std::size_t SentPackets::control_outstanding() const {
+  std::size_t count = 0;
+  for (const SentPacket& packet : packets_) {
+    if (packet.undecided() && !packet.requeued_early && packet.cargo.rest)
+      count += packet.cargo.rest->control.size();
+  }
+  return count;
+}
+
 void SentPackets::resolve(SentPacket& packet, SentPacket::State state) {
   CHECK(state != SentPacket::State::kOutstanding && state != SentPacket::State::kProbing);
   if (packet.state == SentPacket::State::kOutstanding) {

@@ -105,6 +105,8 @@ class SentPackets {
   // Bytes sent, asked for a report, not resolved.
   std::uint64_t bytes_outstanding() const { return bytes_outstanding_; }
   std::uint64_t packets_outstanding() const { return packets_outstanding_; }
+  // Control frames in packets that are outstanding and whose cargo was not queued again. Looks at each packet.
+  std::size_t control_outstanding() const;
   std::deque<SentPacket>& packets() { return packets_; }
   const std::deque<SentPacket>& packets() const { return packets_; }
 

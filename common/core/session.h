@@ -134,6 +134,10 @@ class Session {
   // Packets that come on a stream channel while what is out on it is not reported: it has no probes that would end the
   // wait, and each may have an answer, which is kept behind what is out.
   static constexpr std::size_t kMaxUnreported = 256 * 1024;
+  // Control frames of ours that wait, or whose packets are out. The peer makes some for each stream that it opens, and needs
+  // them to be done with it: one that reports none would have us keep them for ever.
+  static constexpr std::size_t kMaxControl = 128 * 1024;
+  static constexpr std::uint64_t kControlBetweenCounts = 4096;
   // The least that is worth sending to an address, in bytes: report_timer() and choose_path() have to agree on it.
   static constexpr std::uint64_t kMinReply = kMinReportSize + kSealOverhead;
 
@@ -150,6 +154,7 @@ class Session {
   void on_set(Time now, const SetFrame& set);
   void agree_on_memory(std::uint64_t theirs);
   void accept(const std::optional<std::string>& fault);
+  void count_control();
   void close_above(Time now, std::uint64_t count);
 
   // verdicts
@@ -243,6 +248,7 @@ class Session {
   Copies copies_{channels_};
   std::size_t proved_datagram_ = 0;
   std::uint64_t sent_when_ssh_spoke_ = 0;  // bytes of all streams
+  std::uint64_t control_counted_ = 0;      // when so many had been queued
   Time started_;
   Time reports_began_{};       // when a report was last due
   Time early_began_ = kNever;  // when data first went on a channel that is not proved

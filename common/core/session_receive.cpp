@@ -28,6 +28,7 @@ bool Session::on_packet(Time now, ChannelId id, PathId from, PacketNumber number
   if (reader.failed()) accept("a packet holds what is no frame");
   if (!channel->is_datagram() && channel->count_unreported() > kMaxUnreported)
     accept("no report of what goes over SSH or TCP");
+  count_control();
   channel->receipts.schedule(now, asks, (flags & kNothingLeft) != 0);
   return true;
 }
@@ -70,6 +71,15 @@ void Session::accept(const std::optional<std::string>& fault) {
   if (!fault || peer_failed_) return;
   peer_failed_ = true;
   events_.push_back({SessionEventKind::kPeerFault, 0, 0, *fault});
+}
+
+// Now and then, and anew each time: frames move from queue to packet and back in many ways.
+void Session::count_control() {
+  if (control_.pushed() - control_counted_ < kControlBetweenCounts) return;
+  control_counted_ = control_.pushed();
+  std::size_t count = control_.size();
+  for (const auto& [id, channel] : channels_) count += channel.sent.control_outstanding();
+  if (count > kMaxControl) accept("no report of what answers its streams");
 }
 
 // Exchange and Set: the side with fewer channels, and with less memory, decides.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -60,7 +61,7 @@ struct DataFrame {
 struct FinFrame {
   StreamId stream = 0;
   std::uint64_t final_size = 0;
-  bool operator==(const FinFrame&) const = default;
+  auto operator<=>(const FinFrame&) const = default;
 };
 
 // Why a stream is given up. What is not known here counts as kGivenUp.
@@ -81,27 +82,27 @@ struct ResetFrame {
   StreamId stream = 0;
   std::uint64_t final_size = 0;
   ResetReason reason = ResetReason::kGivenUp;
-  bool operator==(const ResetFrame&) const = default;
+  auto operator<=>(const ResetFrame&) const = default;
 };
 
 // The receiver wants no more of the stream (ssh's eow@openssh.com): answered by RESET, unless it is given up or
 // COMPLETE already.
 struct StopFrame {
   StreamId stream = 0;
-  bool operator==(const StopFrame&) const = default;
+  auto operator<=>(const StopFrame&) const = default;
 };
 
 // The sender may send bytes of the stream below `limit`. The largest ever received counts.
 struct StreamCreditFrame {
   StreamId stream = 0;
   std::uint64_t limit = 0;
-  bool operator==(const StreamCreditFrame&) const = default;
+  auto operator<=>(const StreamCreditFrame&) const = default;
 };
 
 // The sum over all streams of the highest offset sent may reach `limit`. The largest counts.
 struct SessionCreditFrame {
   std::uint64_t limit = 0;
-  bool operator==(const SessionCreditFrame&) const = default;
+  auto operator<=>(const SessionCreditFrame&) const = default;
 };
 
 // What a receiver says of one channel. State, not a delta, and what it names has come for good.
@@ -137,20 +138,20 @@ struct FloorFrame {
 // Success report: the receiver has the whole stream.
 struct CompleteFrame {
   StreamId stream = 0;
-  bool operator==(const CompleteFrame&) const = default;
+  auto operator<=>(const CompleteFrame&) const = default;
 };
 
 // Opens a stream to `target`, whose form is the opener's and the taker's affair.
 struct OpenFrame {
   StreamId stream = 0;
   std::string target;
-  bool operator==(const OpenFrame&) const = default;
+  auto operator<=>(const OpenFrame&) const = default;
 };
 
 // The opener's target has been reached, or what it asked for is done.
 struct OpenedFrame {
   StreamId stream = 0;
-  bool operator==(const OpenedFrame&) const = default;
+  auto operator<=>(const OpenedFrame&) const = default;
 };
 
 // The client's first frame (MCDTP's Exchange): how many datagram channels it can have (1 to 64), from which
@@ -159,20 +160,20 @@ struct ExchangeFrame {
   std::uint64_t channels = 0;
   std::vector<std::uint16_t> ports;
   std::uint64_t memory = 0;
-  bool operator==(const ExchangeFrame&) const = default;
+  auto operator<=>(const ExchangeFrame&) const = default;
 };
 
 // The server's answer (MCDTP's Set): the smaller of both counts and memories.
 struct SetFrame {
   std::uint64_t channels = 0;
   std::uint64_t memory = 0;
-  bool operator==(const SetFrame&) const = default;
+  auto operator<=>(const SetFrame&) const = default;
 };
 
 // The command has ended with this status (255: by a signal).
 struct ExitFrame {
   std::uint8_t status = 0;
-  bool operator==(const ExitFrame&) const = default;
+  auto operator<=>(const ExitFrame&) const = default;
 };
 
 // Frames that are sent again in a new packet until a report covers them.

@@ -35,5 +35,20 @@ TEST(ControlQueue, TheSameFrameStandsOnce) {
   EXPECT_EQ(drain(queue), 4u);
 }
 
+TEST(ControlQueue, WhatWasTakenMayStandInItAgain) {
+  ControlQueue queue;
+  queue.push(StopFrame{2});
+  queue.push(OpenFrame{4, "x"});
+  queue.pop();
+  queue.push(StopFrame{2});
+  queue.push(OpenFrame{4, "y"});
+  EXPECT_EQ(queue.size(), 3u);
+  EXPECT_EQ(queue.pushed(), 4u);
+  EXPECT_EQ(std::get<OpenFrame>(queue.front()), (OpenFrame{4, "x"}));
+  queue.pop();
+  EXPECT_EQ(std::get<StopFrame>(queue.front()), StopFrame{2});
+  EXPECT_EQ(drain(queue), 2u);
+}
+
 }  // namespace
 }  // namespace mcdtp
