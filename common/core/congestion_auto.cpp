@@ -30,7 +30,10 @@ constexpr int kManyShortCutsAtRest = 8;  // on a short path, whose rounds say le
 constexpr int kUnqueuedCuts = 3;         // what was seen of a queue is not what loses: that is a policer
 
 constexpr double kAnswer = 0.25;
-constexpr double kMostCut = 0.5;  // is left at least: a round may have seen an outage
+constexpr int kNewRounds = 16;
+constexpr double kFarAbove = 4;       // times the target,
+constexpr double kFarAboveRtt = 0.1;  // and of the RTT
+constexpr double kMostCut = 0.5;      // is left at least: a round may have seen an outage
 
 constexpr double kTargetInDoubt = 0.8;  // of the target: others are likely
 
@@ -253,7 +256,8 @@ void CongestionAuto::set_pace(Time now) {
   if (is_queued()) {
     const double time = std::max(queue_.rtt_seconds() + queue, to_seconds(now - round_began_));
     steps_.see_queue();
-    pace_ = rate_ * (1 + kAnswer * std::max(-1.0, (target - queue) / time));
+    const double answer = waits_for_room(target, queue) ? 0 : kAnswer;
+    pace_ = rate_ * (1 + answer * std::max(-1.0, (target - queue) / time));
   } else {
     const double more = loss_.recent() - loss_.own();
     const bool is_free = more < PathLoss::kMargin / 2 && queues_tell() && !round_.partly_limited;
@@ -265,6 +269,13 @@ void CongestionAuto::set_pace(Time now) {
       boost_.next({target, queue, queue_.round() - queue, std::max(round_seconds(), kLeastRound),
                    loss_.is_beyond_own(round_.loss())});
   if (boost > 0) pace_ = std::max(pace_, rate_ * (1 + boost));
+}
+
+// Who has just come, has little, and finds far more waiting than it wishes for, although it sends no more than comes through,
+// leaves it to those who were there before to give way: did all alike, each would keep its part for long.
+bool CongestionAuto::waits_for_room(double target, double queue) const {
+  return rounds_since_startup_ <= kNewRounds &&
+         queue > std::max(kFarAbove * target, kFarAboveRtt * queue_.rtt_seconds());
 }
 
 void CongestionAuto::enter(Time now, Phase phase) {

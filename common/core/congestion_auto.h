@@ -26,8 +26,9 @@ namespace mcdtp {
 // The target, see queue_target(): 1 / sqrt(rate) times a constant, but less than an RTT that is not short, and on a short
 // path than a part of a buffer that was seen to overflow, is smaller for who sends more, so that equal sessions come to
 // equal rates; with kAnswer < 1/2 the queue settles although its news is two rounds old. Who sees a queue well below its
-// own target takes larger steps, see Boost. Without any queue the pace grows in steps, see RateSteps. Where loss is the
-// brake and a queue never shows (a policer), the rate falls to what comes through.
+// own target takes larger steps, see Boost; who has just come and sees one far above it keeps its rate for some rounds.
+// Without any queue the pace grows in steps, see RateSteps. Where loss is the brake and a queue never shows (a policer), the
+// rate falls to what comes through.
 //
 // Phases, changed only at the end of a round, unless said otherwise:
 //   kStartup  more than doubles the rate each round until a queue shows (at once), or the rate no longer grows. What is
@@ -128,6 +129,7 @@ class CongestionAuto : public CongestionController {
   void look_whether_queue_fell();
   void look_at_length(Duration rtt);
   void set_pace(Time now);
+  bool waits_for_room(double target, double queue) const;
   void judge_contest(Time now);
   double window_now() const;
   void contest(double window);
@@ -163,6 +165,7 @@ class CongestionAuto : public CongestionController {
   Time round_began_{};
   std::uint64_t round_ends_at_ = 1;  // when a packet sent after this many bytes is covered
   int rounds_in_phase_ = 0;
+  int rounds_since_startup_ = 0;  // not those that the application limited
   int doubt_ = 0;  // grows with each quiet round that did not find the queue short; see is_in_doubt
   Time phase_began_{};
   bool was_idle_ = false;         // nothing was in flight after the report before
