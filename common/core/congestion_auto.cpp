@@ -12,7 +12,7 @@ constexpr double kDrainGain = 0.5;
 constexpr int kMaxDrainRounds = 4;
 constexpr double kDownGain = 0.75;
 constexpr double kFallsAtLeast = 0.3;  // of what a queue of our own alone would fall by
-constexpr double kProbeGain = 0.1;
+constexpr double kProbeGain = 0.25;
 constexpr double kProbeSeen = 0.1;     // s: for so long at most what has become of the queue is to be seen
 constexpr double kProbeWindow = 1200;  // bytes: its reports tell the RTT
 constexpr double kFullFor = 0.15;      // of the RTT
@@ -233,13 +233,17 @@ void CongestionAuto::end_down(Time now) {
   enter(now, Phase::kLevel);
 }
 
+// What was sent well below the rate has shortened the queue as it would one of our own.
+bool CongestionAuto::queue_fell() const {
+  const double due = std::min(queue_before_down_, falls_by_down());
+  return queue_before_down_ - queue_.round() >= kFallsAtLeast * due;
+}
+
 // Outside of a contest, too: what was sent well below the rate has left the queue as long as it was, or nearly. The delay of a
 // radio line may be longer for who sends much, without any queue.
 void CongestionAuto::look_whether_queue_fell() {
   if (contest_.is_on() || phase_ != Phase::kLevel || !round_.is_quiet() || round_.limited) return;
-  const double due = std::min(queue_before_down_, falls_by_down());
-  const bool fell = queue_before_down_ - queue_.round() >= kFallsAtLeast * due;
-  if (fell || !is_queued()) return longer_path_.begin(loss_.own());
+  if (queue_fell() || !is_queued()) return longer_path_.begin(loss_.own());
   look_at_length(*queue_.round_rtt());
 }
 

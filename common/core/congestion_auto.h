@@ -41,7 +41,7 @@ namespace mcdtp {
 //   kDown     one round well below the rate: empties the queue for all who share it, and measures p0 and the RTT, but for
 //             its beginning, which meets the queue of before. Several, where they are short and it is not known whose
 //             the loss is
-//   kProbeRtt a round (at once) of next to nothing, and a little longer, to see what becomes of the queue: where the RTT
+//   kProbeRtt a round (at once) at a quarter of the rate, and a little longer, to see what becomes of the queue: where the RTT
 //             that was taken for the path's may be that of a full queue, see RttProbe. A shorter one makes p0 unknown again
 //
 // Where others fill the queue, see Contest, kLevel does what TCP CUBIC does: in doubt, see below, from somewhat below the
@@ -89,7 +89,7 @@ class CongestionAuto : public CongestionController {
     double quiet = 0;             // bytes of `covered`: sent while quiet()
     double quiet_lost = 0;        // bytes, likewise
     bool breaks_trains = false;   // a queue shorter than a train lost much of it
-    bool of_probe = false;        // next to nothing was sent, for a part of it
+    bool of_probe = false;        // little was sent, for a part of it
     bool limited = true;          // by the application, all of it
     bool partly_limited = false;  // ... some of it
     // By the application or by ourselves: the path could have done more.
@@ -126,6 +126,7 @@ class CongestionAuto : public CongestionController {
   void choose_phase(Time now);
   void judge_startup(Time now);
   void end_down(Time now);
+  bool queue_fell() const;
   void look_whether_queue_fell();
   void look_at_length(Duration rtt);
   void set_pace(Time now);

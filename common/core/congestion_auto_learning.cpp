@@ -134,7 +134,9 @@ void CongestionAuto::end_round(const ReportSample& sample) {
     if (phase_ != Phase::kStartup) learn_rate(sample);
     loss_.on_round(round_.covered, round_.lost);
     if (phase_ == Phase::kLevel && !sees_queues() && !queue_.is_calm()) loss_.forget_own();
-    rtt_probe_.on_round(sample.now, queue_.is_at_floor(), loss_.recent(), queue_.rtt_seconds());
+    const bool left_as_was = round_.is_quiet() && !round_.of_probe && !queue_fell();
+    rtt_probe_.on_round(sample.now,
+                        {queue_.is_at_floor(), left_as_was, loss_.recent(), queue_.rtt_seconds()});
     if (contest_.is_on() && may_overflow()) fade_own_loss();
     peak_rate_.tell_time(sample.now);
     peak_rate_.note(rate_);

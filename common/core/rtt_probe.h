@@ -6,25 +6,34 @@
 
 namespace mcdtp {
 
-// Whether the smallest RTT of late may be that of a queue which others have kept full ever since we came: it is met
-// seldom, and more is lost than next to nothing. To send little is no proof among many who go on, so they do it together:
-// all sessions of a host stop for a moment at the same time, by its clock (after BBR's ProbeRTT). Rounds in seconds.
+// Whether the smallest RTT of late may be that of a queue which others have kept full ever since we came: it has not been met
+// for a while, what was sent somewhat slower has not shortened the queue as it would one of our own, and more is lost than
+// next to nothing. To send little is no proof among many who go on, so they do it together: all sessions of a host send
+// little for a moment at the same time, by its clock (after BBR's ProbeRTT).
 class RttProbe {
  public:
-  // A round is over; this share was lost of late. `at_floor`: its RTT was about `rtt` at least once, the smallest of late,
-  // in seconds.
-  void on_round(Time now, bool at_floor, double lost, double rtt) {
-    if (rtt < kFallen * rtt_) interval_ = kShortest;
-    rounds_ = at_floor ? 0 : rounds_ + 1;
-    if (rounds_ <= 1) since_ = now;
-    is_wanted_ = is_wanted_ || (rounds_ >= kRounds && now - since_ > kTime && lost > kLost);
+  // What was seen of one.
+  struct Round {
+    bool at_floor = false;     // its RTT was about the smallest of late, at least once
+    bool left_as_was = false;  // sent slower, and the queue is none of ours
+    double lost = 0;           // a share, of late
+    double rtt = 0;            // s: the smallest of late
+  };
+  // A round is over.
+  void on_round(Time now, const Round& round) {
+    if (round.rtt < kFallen * rtt_) interval_ = kShortest;
+    if (round.at_floor) return stay_sure();
+    if (++rounds_ == 1) since_ = now;
+    left_as_was_ = left_as_was_ || round.left_as_was;
+    const bool is_long = rounds_ >= kRounds && now - since_ > kTime;
+    is_wanted_ = is_wanted_ || (is_long && left_as_was_ && round.lost > kLost);
   }
   // A round is over in which there was not always something to send: it says nothing.
   void on_limited_round() {
     is_wanted_ = false;
-    rounds_ = 0;
+    stay_sure();
   }
-  // Next to nothing is to be sent from now on, for a while.
+  // Little is to be sent from now on, for a while.
   bool is_due(Time now, double round) const {
     if (!is_wanted_) return false;
     const Duration every = interval(round);
@@ -44,9 +53,8 @@ class RttProbe {
   }
 
  private:
-  // More than pass between two rounds that are sent somewhat slower, which empty a queue of our own.
-  static constexpr int kRounds = 18;
-  static constexpr Duration kTime = seconds(3);
+  static constexpr int kRounds = 8;
+  static constexpr Duration kTime = seconds(1);
   static constexpr double kLost = 0.02;
   static constexpr Duration kShortest = seconds(4);
   static constexpr Duration kLongest = seconds(32);
@@ -61,8 +69,11 @@ class RttProbe {
     return every;
   }
 
-  int rounds_ = 0;  // in a row, away from the smallest RTT
-  Time since_{};    // the end of the first of them
+  void stay_sure() { rounds_ = 0, left_as_was_ = false; }
+
+  int rounds_ = 0;            // in a row, away from the smallest RTT
+  Time since_{};              // the end of the first of them
+  bool left_as_was_ = false;  // one of them
   bool is_wanted_ = false;
   Duration interval_ = kShortest;
   Time began_{};

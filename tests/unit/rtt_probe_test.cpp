@@ -10,15 +10,22 @@ constexpr double kLost = 0.1;
 
 Time at(double seconds) { return Time(from_seconds(seconds)); }
 
-// Rounds until `until` seconds that do not come near the smallest RTT.
+// Rounds until `until` seconds that do not come near the smallest RTT; the first is sent slower, and leaves the queue as it
+// was.
 void stay_away(RttProbe& probe, double from, double until, double lost = kLost, double rtt = 0.09) {
-  for (double now = from; now < until; now += kRound) probe.on_round(at(now), false, lost, rtt);
+  bool left_as_was = true;
+  for (double now = from; now < until; now += kRound) {
+    probe.on_round(at(now), {false, left_as_was, lost, rtt});
+    left_as_was = false;
+  }
 }
+
+void meet(RttProbe& probe, double now) { probe.on_round(at(now), {true, false, kLost, 0.09}); }
 
 RttProbe suspicious() {
   RttProbe probe;
-  probe.on_round(at(100.1), true, kLost, 0.09);
-  stay_away(probe, 100.2, 103.5);
+  meet(probe, 102.1);
+  stay_away(probe, 102.2, 103.5);
   return probe;
 }
 
@@ -32,15 +39,23 @@ TEST(RttProbe, IsDueAtTheSameMomentsForAll) {
 
 TEST(RttProbe, IsNoneWhereTheSmallestRttIsMetOrNextToNothingIsLost) {
   RttProbe met, lossless;
-  met.on_round(at(100.1), true, kLost, 0.09);
-  lossless.on_round(at(100.1), true, kLost, 0.09);
+  meet(met, 100.1);
+  meet(lossless, 100.1);
   for (int second = 100; second < 104; ++second) {
     stay_away(met, second + 0.2, second + 1);
-    met.on_round(at(second + 1), true, kLost, 0.09);
+    meet(met, second + 1);
   }
   stay_away(lossless, 100.2, 104, 0.01);
   EXPECT_FALSE(met.is_due(at(104), kRound));
   EXPECT_FALSE(lossless.is_due(at(104), kRound));
+}
+
+TEST(RttProbe, IsNoneWhereTheQueueFellWithWhatWasSent) {
+  RttProbe probe;
+  for (double now = 100.1; now < 103.9; now += kRound) probe.on_round(at(now), {false, false, kLost, 0.09});
+  EXPECT_FALSE(probe.is_due(at(104), kRound));
+  probe.on_round(at(103.9), {false, true, kLost, 0.09});
+  EXPECT_TRUE(probe.is_due(at(104), kRound));
 }
 
 TEST(RttProbe, ComesTwiceAsSeldomUntilItFindsAShorterRtt) {
@@ -72,10 +87,10 @@ TEST(RttProbe, WhatIsLimitedSaysNothing) {
   RttProbe probe = suspicious();
   probe.on_limited_round();
   EXPECT_FALSE(probe.is_due(at(104), kRound));
-  stay_away(probe, 104.1, 105.9);
+  stay_away(probe, 107.1, 107.95);
   EXPECT_FALSE(probe.is_due(at(108), kRound));
-  stay_away(probe, 105.9, 107.5);
-  EXPECT_TRUE(probe.is_due(at(108), kRound));
+  stay_away(probe, 108, 109);
+  EXPECT_TRUE(probe.is_due(at(112), kRound));
 }
 
 }  // namespace
