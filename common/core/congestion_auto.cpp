@@ -12,6 +12,7 @@ constexpr double kDrainGain = 0.5;
 constexpr int kMaxDrainRounds = 4;
 constexpr double kDownGain = 0.75;
 constexpr double kFallsAtLeast = 0.3;  // of what a queue of our own alone would fall by
+constexpr double kFallsAlone = 0.7;    // likewise
 constexpr double kProbeGain = 0.25;
 constexpr double kProbeSeen = 0.1;     // s: for so long at most what has become of the queue is to be seen
 constexpr double kProbeWindow = 1200;  // bytes: its reports tell the RTT
@@ -235,8 +236,12 @@ void CongestionAuto::end_down(Time now) {
 
 // What was sent well below the rate has shortened the queue as it would one of our own.
 bool CongestionAuto::queue_fell() const {
-  const double due = std::min(queue_before_down_, falls_by_down());
-  return queue_before_down_ - queue_.round() >= kFallsAtLeast * due;
+  return queue_before_down_ - queue_.round() >= kFallsAtLeast * std::min(queue_before_down_, falls_by_down());
+}
+
+// Likewise, but by so much that hardly any of it is of others.
+bool CongestionAuto::queue_is_ours() const {
+  return round_.is_quiet() && queue_before_down_ - queue_.round() >= kFallsAlone * falls_by_down();
 }
 
 // Outside of a contest, too: what was sent well below the rate has left the queue as long as it was, or nearly. The delay of a
@@ -276,10 +281,11 @@ void CongestionAuto::set_pace(Time now) {
 }
 
 // Who has just come, has little, and finds far more waiting than it wishes for, although it sends no more than comes through,
-// leaves it to those who were there before to give way: did all alike, each would keep its part for long.
+// leaves it to those who were there before to give way: did all alike, each would keep its part for long. On a short path the
+// targets soon even it out.
 bool CongestionAuto::waits_for_room(double target, double queue) const {
-  return rounds_since_startup_ <= kNewRounds &&
-         queue > std::max(kFarAbove * target, kFarAboveRtt * queue_.rtt_seconds());
+  const bool is_far_above = queue > std::max(kFarAbove * target, kFarAboveRtt * queue_.rtt_seconds());
+  return rounds_since_startup_ <= kNewRounds && !filled_alone_ && !is_short_path() && is_far_above;
 }
 
 void CongestionAuto::enter(Time now, Phase phase) {

@@ -127,6 +127,7 @@ class CongestionAuto : public CongestionController {
   void judge_startup(Time now);
   void end_down(Time now);
   bool queue_fell() const;
+  bool queue_is_ours() const;
   void look_whether_queue_fell();
   void look_at_length(Duration rtt);
   void set_pace(Time now);
@@ -167,6 +168,7 @@ class CongestionAuto : public CongestionController {
   std::uint64_t round_ends_at_ = 1;  // when a packet sent after this many bytes is covered
   int rounds_in_phase_ = 0;
   int rounds_since_startup_ = 0;  // not those that the application limited
+  bool filled_alone_ = false;     // a queue was seen that was all our own
   int doubt_ = 0;  // grows with each quiet round that did not find the queue short; see is_in_doubt
   Time phase_began_{};
   bool was_idle_ = false;         // nothing was in flight after the report before
