@@ -31,7 +31,6 @@ constexpr int kManyShortCutsAtRest = 8;  // on a short path, whose rounds say le
 constexpr int kUnqueuedCuts = 3;         // what was seen of a queue is not what loses: that is a policer
 
 constexpr double kAnswer = 0.25;
-constexpr int kNewRounds = 16;
 constexpr double kFarAbove = 4;       // times the target,
 constexpr double kFarAboveRtt = 0.1;  // and of the RTT
 constexpr double kMostCut = 0.5;      // is left at least: a round may have seen an outage
@@ -280,12 +279,10 @@ void CongestionAuto::set_pace(Time now) {
   if (boost > 0) pace_ = std::max(pace_, rate_ * (1 + boost));
 }
 
-// Who has just come, has little, and finds far more waiting than it wishes for, although it sends no more than comes through,
-// leaves it to those who were there before to give way: did all alike, each would keep its part for long. On a short path the
-// targets soon even it out.
-bool CongestionAuto::waits_for_room(double target, double queue) const {
+// On a short path the targets soon even it out.
+bool CongestionAuto::waits_for_room(double target, double queue) {
   const bool is_far_above = queue > std::max(kFarAbove * target, kFarAboveRtt * queue_.rtt_seconds());
-  return rounds_since_startup_ <= kNewRounds && !filled_alone_ && !is_short_path() && is_far_above;
+  return is_far_above && !is_short_path() && newcomer_.waits(queue);
 }
 
 void CongestionAuto::enter(Time now, Phase phase) {

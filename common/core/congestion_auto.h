@@ -3,6 +3,7 @@
 #include "common/core/boost.h"
 #include "common/core/contest.h"
 #include "common/core/longer_path.h"
+#include "common/core/newcomer.h"
 #include "common/core/path_loss.h"
 #include "common/core/queue_delay.h"
 #include "common/core/rate_steps.h"
@@ -131,7 +132,7 @@ class CongestionAuto : public CongestionController {
   void look_whether_queue_fell();
   void look_at_length(Duration rtt);
   void set_pace(Time now);
-  bool waits_for_room(double target, double queue) const;
+  bool waits_for_room(double target, double queue);
   void judge_contest(Time now);
   double window_now() const;
   void contest(double window);
@@ -167,8 +168,6 @@ class CongestionAuto : public CongestionController {
   Time round_began_{};
   std::uint64_t round_ends_at_ = 1;  // when a packet sent after this many bytes is covered
   int rounds_in_phase_ = 0;
-  int rounds_since_startup_ = 0;  // not those that the application limited
-  bool filled_alone_ = false;     // a queue was seen that was all our own
   int doubt_ = 0;  // grows with each quiet round that did not find the queue short; see is_in_doubt
   Time phase_began_{};
   bool was_idle_ = false;         // nothing was in flight after the report before
@@ -180,6 +179,7 @@ class CongestionAuto : public CongestionController {
   StartUp start_up_;
   RateSteps steps_;
   Boost boost_;
+  Newcomer newcomer_;
   bool went_down_ = false;          // kDown: sent quietly, and not into a long queue that the start-up left
   bool learns_from_quiet_ = false;  // of p0, from the last round that was sent quietly
   bool quiet_was_kept_ = false;     // hardly anything was lost of the last round that was sent quietly

@@ -130,8 +130,7 @@ void CongestionAuto::end_round(const ReportSample& sample) {
   if (!round_.limited) {
     ++rounds_in_phase_;
     if (round_.covered + round_.lost >= kLeastSample) start_up_.on_full_round();
-    if (phase_ != Phase::kStartup) ++rounds_since_startup_;
-    filled_alone_ = filled_alone_ || queue_is_ours();
+    if (phase_ != Phase::kStartup) newcomer_.on_round(queue_is_ours());
     if (phase_ != Phase::kStartup) learn_rate(sample);
     loss_.on_round(round_.covered, round_.lost);
     if (phase_ == Phase::kLevel && !sees_queues() && !queue_.is_calm()) loss_.forget_own();
