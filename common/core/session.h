@@ -9,6 +9,7 @@
 #include "common/core/channel.h"
 #include "common/core/copies.h"
 #include "common/core/flow.h"
+#include "common/core/lost_again.h"
 #include "common/core/much_of_late.h"
 #include "common/core/pacer.h"
 #include "common/core/packet_header.h"
@@ -160,6 +161,7 @@ class Session {
   // verdicts
   void cover(Time now, Channel& channel, SentPacket& packet);
   void lose(Time now, Channel& channel, ReportSample& sample);
+  void send_lost_again(Time now);
   void lose_all(Time now, Channel& channel);
   void lose_packet(Time now, Channel& channel, SentPacket& packet);
   void requeue(SentPacket& packet);
@@ -246,6 +248,7 @@ class Session {
   bool stream_paused_ = false;         // by it, when last asked
   Scheduler scheduler_;
   Copies copies_{channels_};
+  LostAgain lost_again_;
   std::size_t proved_datagram_ = 0;
   std::uint64_t sent_when_ssh_spoke_ = 0;  // bytes of all streams
   std::uint64_t control_counted_ = 0;      // when so many had been queued

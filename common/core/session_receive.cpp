@@ -164,6 +164,7 @@ void Session::lose(Time now, Channel& channel, ReportSample& sample) {
   const std::vector<PacketNumber> lost =
       channel.loss.detect_lost(now, channel.report_interval(), channel.sent);
   copies_.on_report(0, lost.size());
+  send_lost_again(now);
   for (const PacketNumber number : lost) {
     SentPacket& packet = *channel.sent.find(number);
     if (mtu_lost(now, channel, number, packet)) continue;
@@ -172,9 +173,14 @@ void Session::lose(Time now, Channel& channel, ReportSample& sample) {
     if (packet.snapshot.quiet) sample.quiet_lost += packet.size;
     ++statistics_.packets_lost;
     ++channel.statistics.packets_lost;
+    if (packet.again && !packet.requeued_early) lost_again_.note(now, channel.loss.rtt().min(), packet.cargo);
     requeue(packet);
   }
   channel.flow->on_lost(sample.lost);
+}
+
+void Session::send_lost_again(Time now) {
+  while (const auto ref = lost_again_.take_due(now)) streams_.requeue(*ref);
 }
 
 void Session::lose_all(Time now, Channel& channel) {

@@ -155,6 +155,7 @@ OutgoingPacket Session::seal_off(Time now, Channel& channel, Packetizer& packet,
   sent.size = static_cast<std::uint32_t>(packet.size() + kSealOverhead);
   sent.path = path;
   sent.state = packet.asks() ? SentPacket::State::kOutstanding : SentPacket::State::kSilent;
+  sent.again = packet.carries_requeued();
   sent.cargo = packet.take_cargo();
   sent.snapshot = channel.is_datagram()
                       ? channel.flow->on_sent(now, packet.asks() ? sent.size : 0)
@@ -179,7 +180,10 @@ OutgoingPacket Session::seal_off(Time now, Channel& channel, Packetizer& packet,
   }
   if (packet.has_data())
     channel.is_datagram() ? scheduler_.on_sent(sent.size) : stream_pacer_.on_sent(sent.size);
-  if (channel.is_datagram()) copies_.on_sent(sent.size);
+  if (channel.is_datagram()) {
+    copies_.on_sent(sent.size);
+    lost_again_.on_sent(sent.size);
+  }
   if (copied) pair_twins(sent, {channel.id(), out.number}, *copied);
   channel.sent.add(std::move(sent));
   channel.sent.forget(now - 2 * channel.loss.rtt().smoothed());

@@ -170,6 +170,46 @@ TEST(Tails, AnswersComeInTimeWithLoss) {
   EXPECT_LE(in_round_trips(99), 1.5);
 }
 
+// Of the pieces of a stream that were lost just twice, the share that went more than once after that.
+double sent_twice_after_two_losses(Duration delay) {
+  WorldSettings settings;
+  settings.up.rate_bps = settings.down.rate_bps = 300e6;
+  settings.up.delay = settings.down.delay = delay;
+  settings.up.loss = settings.down.loss = 0.05;
+  World world(settings);
+  struct Count {
+    int sent = 0, lost = 0;
+  };
+  std::map<std::uint64_t, Count> counts;  // by offset
+  world.on_datagram = [&](Role from, Bytes frames, bool lost) {
+    if (from == Role::kServer) return;
+    for (Reader in(frames); in.remaining() > 0 && !in.failed();) {
+      const auto frame = read_frame(in);
+      const auto* data = frame ? std::get_if<DataFrame>(&*frame) : nullptr;
+      if (data == nullptr) continue;
+      Count& count = counts[data->offset];
+      ++count.sent;
+      count.lost += lost ? 1 : 0;
+    }
+  };
+  world.client.send(kStdio, 200'000'000);
+  EXPECT_TRUE(world.run_until([&] { return world.server.ended(kStdio); }, seconds(60)));
+  EXPECT_TRUE(world.server.intact());
+  double all = 0, twice = 0;
+  for (const auto& [offset, count] : counts) {
+    if (count.lost != 2) continue;
+    ++all;
+    twice += count.sent > 3 ? 1 : 0;
+  }
+  EXPECT_GT(all, 100);
+  return twice / all;
+}
+
+TEST(LostAgain, GoesTwiceOnALongPathOnly) {
+  EXPECT_GT(sent_twice_after_two_losses(milliseconds(150)), 0.6);
+  EXPECT_LT(sent_twice_after_two_losses(milliseconds(25)), 0.05);
+}
+
 // Both copies of a packet lost, or one of them: nothing is kept of either.
 TEST(Tails, LeaveNothingBehind) {
   WorldSettings settings;
