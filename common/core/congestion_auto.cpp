@@ -10,6 +10,7 @@ namespace {
 constexpr double kManyLost = 20 * 1200;  // bytes: fewer may be chance
 constexpr double kDrainGain = 0.5;
 constexpr int kMaxDrainRounds = 4;
+constexpr double kLongPath = 0.15;  // s
 constexpr double kDownGain = 0.75;
 constexpr double kFallsAtLeast = 0.3;  // of what a queue of our own alone would fall by
 constexpr double kFallsAlone = 0.7;    // likewise
@@ -163,7 +164,7 @@ void CongestionAuto::fall_to_what_came(const ReportSample& sample) {
 void CongestionAuto::choose_phase(Time now) {
   switch (phase_) {
     case Phase::kStartup: return judge_startup(now);
-    case Phase::kDrain: return rounds_in_phase_ >= kMaxDrainRounds ? enter(now, Phase::kLevel) : void();
+    case Phase::kDrain: return rounds_in_phase_ >= kMaxDrainRounds ? end_drain(now) : void();
     case Phase::kDown: return contest_trial_goes_on() || looks_on(now) ? void() : end_down(now);
     case Phase::kProbeRtt: return;
     case Phase::kLevel: break;
@@ -225,6 +226,13 @@ void CongestionAuto::judge_startup(Time now) {
   if (start_up_.grows(rate_)) return;
   if (round_.partly_limited && round_.lost <= kManyLost) return;
   if (start_up_.is_over_by_flat_round()) enter(now, Phase::kDrain);
+}
+
+// The queue of the start-up is gone. Where rounds are long it is to be seen whose the losses are before they are answered.
+void CongestionAuto::end_drain(Time now) {
+  const bool is_long = queue_.rtt_seconds() >= kLongPath;
+  const bool asks = is_long && loss_.loses_more() && loss_.own_is_vague() && !is_in_doubt();
+  enter(now, asks ? Phase::kDown : Phase::kLevel);
 }
 
 void CongestionAuto::end_down(Time now) {

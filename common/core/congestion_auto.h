@@ -36,8 +36,8 @@ namespace mcdtp {
 //             sent in the first round grows with the RTT; a queue that ends it as early as that hides up to half of the
 //             rate, and the first step after it is a large one. Where rounds are not short trains are sent first, and once
 //             they agree on the rate the start-up goes there at once, and carefully on, see HeadStart
-//   kDrain    until the queue of start-up is gone (at once): as fast as packets come out of that the path is. A careful start-up
-//             leaves little, and where the path loses packets goes on with kDown
+//   kDrain    until the queue of start-up is gone (at once): as fast as packets come out of that the path is. Where a long path
+//             loses packets it goes on with kDown; so does at once a careful start-up, which leaves little
 //   kLevel    at the pace above
 //   kDown     one round well below the rate: empties the queue for all who share it, and measures p0 and the RTT, but for
 //             its beginning, which meets the queue of before. Several, where they are short and it is not known whose
@@ -126,6 +126,7 @@ class CongestionAuto : public CongestionController {
   void fall_to_what_came(const ReportSample& sample);
   void choose_phase(Time now);
   void judge_startup(Time now);
+  void end_drain(Time now);
   void end_down(Time now);
   bool queue_fell() const;
   bool queue_is_ours() const;

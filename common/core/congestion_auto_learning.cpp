@@ -49,7 +49,7 @@ void CongestionAuto::on_report(const ReportSample& sample) {
   }
   if (phase_ == Phase::kDrain) rate_ = std::max(drained_rate_, rate_of_arrivals(sample));
   const bool drained = static_cast<double>(sample.in_flight) <= rate_ * round_seconds();
-  if (phase_ == Phase::kDrain && drained) enter(sample.now, Phase::kLevel);
+  if (phase_ == Phase::kDrain && drained) end_drain(sample.now);
   phase_ == Phase::kProbeRtt ? end_probe_in_time(sample.now) : begin_probe_in_time(sample.now);
   if (is_round_over(sample)) end_round(sample);
 }
