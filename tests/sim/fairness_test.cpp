@@ -39,6 +39,15 @@ TEST(AutoSharesTheLink, TenThatComeOneAfterTheOther) {
   EXPECT_GE(fairness, 0.85);
 }
 
+// A short buffer that ten keep full has always the same RTT: nothing tells it from that of a path that loses packets.
+TEST(AutoSharesTheLink, TenThatComeToABufferThatIsAlwaysFull) {
+  for (const int gap : {15, 21}) {
+    std::vector<Rival> rivals;
+    for (int i = 0; i < 10; ++i) rivals.push_back({"auto", 0, milliseconds(i * gap)});
+    EXPECT_GE(share_link({10, 5}, rivals, seconds(5), seconds(20)).fairness(), 0.85) << gap;
+  }
+}
+
 TEST(AutoSharesTheLink, FiveThatComeToFiveOfCubic) {
   std::vector<Rival> rivals;
   for (int i = 0; i < 5; ++i) {

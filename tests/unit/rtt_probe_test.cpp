@@ -15,12 +15,12 @@ Time at(double seconds) { return Time(from_seconds(seconds)); }
 void stay_away(RttProbe& probe, double from, double until, double lost = kLost, double rtt = 0.09) {
   bool left_as_was = true;
   for (double now = from; now < until; now += kRound) {
-    probe.on_round(at(now), {false, left_as_was, lost, rtt});
+    probe.on_round(at(now), {false, left_as_was, true, lost, rtt});
     left_as_was = false;
   }
 }
 
-void meet(RttProbe& probe, double now) { probe.on_round(at(now), {true, false, kLost, 0.09}); }
+void meet(RttProbe& probe, double now) { probe.on_round(at(now), {true, false, true, kLost, 0.09}); }
 
 RttProbe suspicious() {
   RttProbe probe;
@@ -52,10 +52,25 @@ TEST(RttProbe, IsNoneWhereTheSmallestRttIsMetOrNextToNothingIsLost) {
 
 TEST(RttProbe, IsNoneWhereTheQueueFellWithWhatWasSent) {
   RttProbe probe;
-  for (double now = 100.1; now < 103.9; now += kRound) probe.on_round(at(now), {false, false, kLost, 0.09});
+  for (double now = 100.1; now < 103.9; now += kRound)
+    probe.on_round(at(now), {false, false, true, kLost, 0.09});
   EXPECT_FALSE(probe.is_due(at(104), kRound));
-  probe.on_round(at(103.9), {false, true, kLost, 0.09});
+  probe.on_round(at(103.9), {false, true, true, kLost, 0.09});
   EXPECT_TRUE(probe.is_due(at(104), kRound));
+}
+
+// A queue that is always full has always the same RTT, and that is taken for the smallest.
+TEST(RttProbe, IsDueWhereNoQueueShowsAndMuchIsLost) {
+  const auto is_due = [](int rounds, double lost, int queued_each) {
+    RttProbe probe;
+    for (int i = 1; i <= rounds; ++i)
+      probe.on_round(at(101 + i * kRound), {true, false, i % queued_each == 0, lost, 0.09});
+    return probe.is_due(at(104), kRound);
+  };
+  EXPECT_TRUE(is_due(16, kLost, 99));
+  EXPECT_FALSE(is_due(15, kLost, 99));
+  EXPECT_FALSE(is_due(29, kLost, 15)) << "a queue shows now and then";
+  EXPECT_FALSE(is_due(29, 0.01, 99)) << "next to nothing is lost";
 }
 
 TEST(RttProbe, ComesTwiceAsSeldomUntilItFindsAShorterRtt) {
