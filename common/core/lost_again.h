@@ -11,8 +11,9 @@ namespace mcdtp {
 
 // Bytes that were lost, sent again, and lost again. All that came behind them waits for them at the receiver, by then for
 // more than two round trips; and where packets meet that fate often, one of them soon does so once more. There they go
-// twice: at once, and kApart later, when a burst of losses is over.
-// Often: at least kOften packets in an RTT, which is kLong at least: a shorter one is not worth it. Guarantee: bytes that go twice <= kFree + bytes sent / kShare.
+// twice: at once, and no sooner than kApart later, when a burst of losses is over.
+// Often: kOften packets before it in an RTT, on any channel. A shorter RTT than kLong is not worth it.
+// Guarantee: bytes that go twice <= kFree + bytes sent / kShare.
 class LostAgain {
  public:
   static constexpr std::size_t kOften = 10;

@@ -164,7 +164,7 @@ class Session {
   void send_lost_again(Time now);
   void lose_all(Time now, Channel& channel);
   void lose_packet(Time now, Channel& channel, SentPacket& packet);
-  void requeue(SentPacket& packet);
+  bool requeue(SentPacket& packet);
   void requeue_data(const Cargo& cargo);
   void requeue_control(const Cargo& cargo);
   // nullptr: forgotten, or its channel is gone.

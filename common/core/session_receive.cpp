@@ -173,8 +173,8 @@ void Session::lose(Time now, Channel& channel, ReportSample& sample) {
     if (packet.snapshot.quiet) sample.quiet_lost += packet.size;
     ++statistics_.packets_lost;
     ++channel.statistics.packets_lost;
-    if (packet.again && !packet.requeued_early) lost_again_.note(now, channel.loss.rtt().min(), packet.cargo);
-    requeue(packet);
+    if (requeue(packet) && packet.again && channel.loss.rtt().has_sample())
+      lost_again_.note(now, channel.loss.rtt().min(), packet.cargo);
   }
   channel.flow->on_lost(sample.lost);
 }
@@ -200,21 +200,22 @@ SentPacket* Session::find_packet(const PacketName& name) {
   return channel != nullptr ? channel->sent.find(name.number) : nullptr;
 }
 
-// What the packet carried is sent again, once, unless its twin is still on its way. It stays known, so that a late
-// report still releases its bytes.
-void Session::requeue(SentPacket& packet) {
+// What the packet carried is sent again, once, unless its twin is still on its way: whether it is. It stays known, so that a
+// late report still releases its bytes.
+bool Session::requeue(SentPacket& packet) {
   SentPacket* twin = twin_of(packet);
   // Its twin may still come, unless the channel that carries that has gone silent as well; where it is late, it is
   // helped like any other.
   if (twin != nullptr && twin->state == SentPacket::State::kOutstanding &&
       find(packet.twin->channel)->steady()) {
     twin->copied = false;
-    return;
+    return false;
   }
   if (twin != nullptr && std::exchange(twin->requeued_early, true)) packet.requeued_early = true;
-  if (std::exchange(packet.requeued_early, true)) return;
+  if (std::exchange(packet.requeued_early, true)) return false;
   requeue_data(packet.cargo);
   requeue_control(packet.cargo);
+  return true;
 }
 
 void Session::requeue_data(const Cargo& cargo) {

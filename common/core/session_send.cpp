@@ -155,7 +155,7 @@ OutgoingPacket Session::seal_off(Time now, Channel& channel, Packetizer& packet,
   sent.size = static_cast<std::uint32_t>(packet.size() + kSealOverhead);
   sent.path = path;
   sent.state = packet.asks() ? SentPacket::State::kOutstanding : SentPacket::State::kSilent;
-  sent.again = packet.carries_requeued();
+  sent.again = packet.carries_requeued() && !copied;
   sent.cargo = packet.take_cargo();
   sent.snapshot = channel.is_datagram()
                       ? channel.flow->on_sent(now, packet.asks() ? sent.size : 0)
