@@ -228,7 +228,8 @@ void CongestionAuto::judge_startup(Time now) {
   if (start_up_.is_over_by_flat_round()) enter(now, Phase::kDrain);
 }
 
-// The queue of the start-up is gone. Where rounds are long it is to be seen whose the losses are before they are answered.
+// The queue of the start-up is gone. Where rounds are long it is to be seen whose the losses are before they are answered: what is
+// left of this one will do.
 void CongestionAuto::end_drain(Time now) {
   const bool is_long = queue_.rtt_seconds() >= kLongPath;
   const bool asks = is_long && loss_.loses_more() && loss_.own_is_vague() && !is_in_doubt();
@@ -248,7 +249,8 @@ bool CongestionAuto::queue_fell() const {
 
 // Likewise, but by so much that hardly any of it is of others.
 bool CongestionAuto::queue_is_ours() const {
-  return round_.is_quiet() && queue_before_down_ - queue_.round() >= kFallsAlone * falls_by_down();
+  return round_.is_quiet() && !round_.of_probe &&
+         queue_before_down_ - queue_.round() >= kFallsAlone * falls_by_down();
 }
 
 // Outside of a contest, too: what was sent well below the rate has left the queue as long as it was, or nearly. The delay of a
@@ -287,7 +289,7 @@ void CongestionAuto::set_pace(Time now) {
   if (boost > 0) pace_ = std::max(pace_, rate_ * (1 + boost));
 }
 
-// On a short path the targets soon even it out.
+// See Newcomer. On a short path the targets soon make all equal.
 bool CongestionAuto::waits_for_room(double target, double queue) {
   const bool is_far_above = queue > std::max(kFarAbove * target, kFarAboveRtt * queue_.rtt_seconds());
   return is_far_above && !is_short_path() && newcomer_.waits(queue);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <limits>
 
 namespace mcdtp {
@@ -11,7 +12,7 @@ namespace mcdtp {
 class Newcomer {
  public:
   // A round after the start-up is over. `is_alone`: it has shown that hardly any of the queue is of others.
-  void on_round(bool is_alone) { rounds_ = is_alone ? kRounds + 1 : rounds_ + 1; }
+  void on_round(bool is_alone) { rounds_ = is_alone ? kRounds + 1 : std::min(rounds_ + 1, kRounds + 1); }
 
   // Whether to hold the rate for the next round, where `queue` (s) is far too long.
   bool waits(double queue) {
@@ -19,7 +20,8 @@ class Newcomer {
       shortest_ = queue;
       unmoved_ = 0;
     }
-    if (++unmoved_ > kPatience || queue > kGrows * shortest_) rounds_ = kRounds + 1;
+    grown_ = queue > kGrows * shortest_ ? grown_ + 1 : 0;
+    if (++unmoved_ > kPatience || grown_ > 1) rounds_ = kRounds + 1;
     return rounds_ <= kRounds;
   }
 
@@ -30,7 +32,8 @@ class Newcomer {
   static constexpr double kGrows = 1.5;  // likewise
 
   int rounds_ = 0;
-  int unmoved_ = 0;  // rounds in a row that found the queue no shorter
+  int unmoved_ = 0;  // rounds since it fell last
+  int grown_ = 0;    // rounds in a row that found it much longer: one may be the first after a slower one
   double shortest_ = std::numeric_limits<double>::infinity();  // s, of the queues waited for
 };
 

@@ -24,7 +24,14 @@ TEST(Newcomer, DoesNotWaitForAQueueThatStays) {
   EXPECT_EQ(rounds_waited(0.995), 6);
 }
 
-TEST(Newcomer, NorForOneThatGrows) { EXPECT_EQ(rounds_waited(2), 1); }
+TEST(Newcomer, NorForOneThatGrows) { EXPECT_EQ(rounds_waited(2), 2); }
+
+// It is longer after a slower round than in it.
+TEST(Newcomer, OneLongerOneIsNoGrowth) {
+  Newcomer newcomer;
+  newcomer.on_round(false);
+  for (const double queue : {0.1, 0.06, 0.1, 0.08, 0.08}) EXPECT_TRUE(newcomer.waits(queue)) << queue;
+}
 
 TEST(Newcomer, NorForItsOwn) {
   Newcomer newcomer;
