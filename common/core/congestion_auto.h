@@ -37,7 +37,8 @@ namespace mcdtp {
 //             rate, and the first step after it is a large one. Where rounds are not short trains are sent first, and once
 //             they agree on the rate the start-up goes there at once, and carefully on, see HeadStart
 //   kDrain    until the queue of start-up is gone (at once): as fast as packets come out of that the path is. Where a long path
-//             loses packets it goes on with kDown; so does at once a careful start-up, which leaves little
+//             loses packets it goes on with kDown for what is left of the round: a careful start-up, which leaves little, with
+//             all of one
 //   kLevel    at the pace above
 //   kDown     one round well below the rate: empties the queue for all who share it, and measures p0 and the RTT, but for
 //             its beginning, which meets the queue of before. Several, where they are short and it is not known whose

@@ -136,8 +136,8 @@ void CongestionAuto::end_round(const ReportSample& sample) {
     if (phase_ == Phase::kLevel && !sees_queues() && !queue_.is_calm()) loss_.forget_own();
     const bool left_as_was = round_.is_quiet() && !round_.of_probe && !queue_fell();
     const bool queued = contest_.is_on() || is_queued();
-    const double lost = loss_.recent() > 0 ? loss_.recent() : round_.loss();
-    rtt_probe_.on_round(sample.now, {queue_.is_at_floor(), left_as_was, queued, lost, queue_.rtt_seconds()});
+    rtt_probe_.on_round(sample.now,
+                        {queue_.is_at_floor(), left_as_was, queued, loss_.lately(), queue_.rtt_seconds()});
     if (contest_.is_on() && may_overflow()) fade_own_loss();
     peak_rate_.tell_time(sample.now);
     peak_rate_.note(rate_);

@@ -40,12 +40,15 @@ class PathLoss {
   }
   // The rate was cut for recent(): what was sent before says nothing of what is sent from now on.
   void on_cut() {
+    before_cut_ = lately();
     covered_ = lost_ = 0;
     pause_ = kPauseRounds;
   }
 
   double own() const { return std::min(kMaxOwn, share(quiet_.covered + prior(), quiet_.lost)); }
   double recent() const { return share(covered_, lost_); }
+  // The same, and until it is known again that of before a cut.
+  double lately() const { return covered_ + lost_ > 0 ? recent() : before_cut_; }
   // Enough was sent quietly to say whose loss it is. Where hardly anything is lost of that, or hardly more than a path that
   // is known for longer loses by itself, what is lost of the rest is what we send too much.
   bool knows_whose() const { return any_quiet_.sum() > kFewQuiet; }
@@ -98,6 +101,7 @@ class PathLoss {
   double covered_ = 0;  // bytes, fading
   double lost_ = 0;
   int pause_ = 0;  // rounds that do not count yet
+  double before_cut_ = 0;
 };
 
 }  // namespace mcdtp

@@ -71,8 +71,8 @@ class RttProbe {
     int rounds = 0;
     Time since{};  // the end of the first
     void note(Time now, bool is_one) {
-      rounds = is_one ? rounds + 1 : 0;
-      if (rounds == 1) since = now;
+      if (is_one && rounds == 0) since = now;
+      rounds = is_one ? std::min(rounds + 1, kUnqueuedRounds) : 0;
     }
     bool lasts(Time now, int least) const { return rounds >= least && now - since > kTime; }
   };
