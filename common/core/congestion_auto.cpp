@@ -10,7 +10,6 @@ namespace {
 constexpr double kManyLost = 20 * 1200;  // bytes: fewer may be chance
 constexpr double kDrainGain = 0.5;
 constexpr int kMaxDrainRounds = 4;
-constexpr double kLongPath = 0.15;  // s
 constexpr double kDownGain = 0.75;
 constexpr double kFallsAtLeast = 0.3;  // of what a queue of our own alone would fall by
 constexpr double kFallsAlone = 0.7;    // likewise
@@ -231,7 +230,7 @@ void CongestionAuto::judge_startup(Time now) {
 // The queue of the start-up is gone. Where rounds are long it is to be seen whose the losses are before they are answered: what is
 // left of this one will do.
 void CongestionAuto::end_drain(Time now) {
-  const bool is_long = queue_.rtt_seconds() >= kLongPath;
+  const bool is_long = queue_.rtt_seconds() >= to_seconds(kLongRtt);
   const bool asks = is_long && loss_.loses_more() && loss_.own_is_vague() && !is_in_doubt();
   enter(now, asks ? Phase::kDown : Phase::kLevel);
 }
@@ -249,8 +248,7 @@ bool CongestionAuto::queue_fell() const {
 
 // Likewise, but by so much that hardly any of it is of others.
 bool CongestionAuto::queue_is_ours() const {
-  return round_.is_quiet() && !round_.of_probe &&
-         queue_before_down_ - queue_.round() >= kFallsAlone * falls_by_down();
+  return round_.is_slower() && queue_before_down_ - queue_.round() >= kFallsAlone * falls_by_down();
 }
 
 // Outside of a contest, too: what was sent well below the rate has left the queue as long as it was, or nearly. The delay of a

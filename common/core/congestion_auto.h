@@ -97,6 +97,8 @@ class CongestionAuto : public CongestionController {
     // By the application or by ourselves: the path could have done more.
     bool is_held_back() const { return partly_limited || is_quiet() || of_probe; }
     bool is_quiet() const { return quiet > covered / 2; }
+    // Sent slower to see what becomes of our own queue: not by all of the host together.
+    bool is_slower() const { return is_quiet() && !of_probe; }
     double loss() const { return lost > 0 ? lost / (covered + lost) : 0; }
     // Of `sent`.
     double kept() const { return sent * (1 - loss()); }

@@ -130,11 +130,13 @@ void CongestionAuto::end_round(const ReportSample& sample) {
   if (!round_.limited) {
     ++rounds_in_phase_;
     if (round_.covered + round_.lost >= kLeastSample) start_up_.on_full_round();
-    if (phase_ != Phase::kStartup) newcomer_.on_round(queue_is_ours());
-    if (phase_ != Phase::kStartup) learn_rate(sample);
+    if (phase_ != Phase::kStartup) {
+      newcomer_.on_round(queue_is_ours());
+      learn_rate(sample);
+    }
     loss_.on_round(round_.covered, round_.lost);
     if (phase_ == Phase::kLevel && !sees_queues() && !queue_.is_calm()) loss_.forget_own();
-    const bool left_as_was = round_.is_quiet() && !round_.of_probe && !queue_fell();
+    const bool left_as_was = round_.is_slower() && !queue_fell();
     const bool queued = contest_.is_on() || is_queued();
     rtt_probe_.on_round(sample.now,
                         {queue_.is_at_floor(), left_as_was, queued, loss_.lately(), queue_.rtt_seconds()});

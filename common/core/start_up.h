@@ -79,8 +79,8 @@ class StartUp {
   static constexpr double kHeadStartWindowGain = 2;
   static constexpr double kGrowth = 1.25;
   static constexpr int kFlatRounds = 3;
-  static constexpr double kLongRtt = 0.15;   // s: from here on the initial window grows with the RTT, ...
-  static constexpr double kMostTimes = 4;    // at most to so many times kInitialWindow
+  // From kLongRtt on the initial window grows with the RTT, at most to so many times kInitialWindow.
+  static constexpr double kMostTimes = 4;
   static constexpr double kShortRtt = 0.03;  // s: below this rounds cost little, ...
   static constexpr int kTrainRounds = 2;     // full ones, in which the initial window goes
   static constexpr double kMostAhead = 4;  // times what the round after the initial window would take at most
@@ -90,7 +90,7 @@ class StartUp {
   // A long path is no slower than a short one, and each round of growth takes longer there. RFC 6928's window is
   // ten packets whatever the RTT, ours 64 and more, but paced: as a rate it is no more than that of a path of kLongRtt.
   std::uint64_t initial_window() const {
-    const double times = std::clamp(rtt_ / kLongRtt, 1.0, kMostTimes);
+    const double times = std::clamp(rtt_ / to_seconds(kLongRtt), 1.0, kMostTimes);
     return static_cast<std::uint64_t>(times * static_cast<double>(kInitialWindow));
   }
   // In a round trip. Where that is short, so may be the path's queue.

@@ -23,6 +23,9 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+// From here on an RTT is long, as by satellite or to another continent: what takes one more of them is worth a price.
+inline constexpr Duration kLongRtt = milliseconds(150);
+
 using Bytes = std::span<const std::uint8_t>;
 using MutableBytes = std::span<std::uint8_t>;
 

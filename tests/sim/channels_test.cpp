@@ -183,9 +183,9 @@ double sent_twice_after_two_losses(Duration delay) {
   std::map<std::uint64_t, Count> counts;  // by offset
   world.on_datagram = [&](Role from, Bytes frames, bool lost) {
     if (from == Role::kServer) return;
-    for (Reader in(frames); in.remaining() > 0 && !in.failed();) {
-      const auto frame = read_frame(in);
-      const auto* data = frame ? std::get_if<DataFrame>(&*frame) : nullptr;
+    Reader in(frames);
+    while (const auto frame = read_frame(in)) {
+      const auto* data = std::get_if<DataFrame>(&*frame);
       if (data == nullptr) continue;
       Count& count = counts[data->offset];
       ++count.sent;

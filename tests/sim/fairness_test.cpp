@@ -19,10 +19,16 @@ TEST(AutoSharesTheLink, TwoThatBeginTogether) {
   EXPECT_GE(shares.of[0] + shares.of[1], 0.9);
 }
 
+std::vector<Rival> ten(int gap_ms) {
+  std::vector<Rival> rivals;
+  for (int i = 0; i < 10; ++i) rivals.push_back({"auto", 0, milliseconds(i * gap_ms)});
+  return rivals;
+}
+
 // All know the empty path by their first channel only: the others' first packets meet the queue of the rest.
 TEST(AutoSharesTheLink, TenThatBeginTogether) {
   for (const double delay : {5, 25}) {
-    const Shares shares = share_link({10, delay}, std::vector<Rival>(10), seconds(5), seconds(20));
+    const Shares shares = share_link({10, delay}, ten(0), seconds(5), seconds(20));
     EXPECT_GE(shares.fairness(), 0.9) << delay;
   }
 }
@@ -31,21 +37,15 @@ TEST(AutoSharesTheLink, TenThatBeginTogether) {
 // stop for a moment. The mean of two.
 TEST(AutoSharesTheLink, TenThatComeOneAfterTheOther) {
   double fairness = 0;
-  for (const int gap : {200, 500}) {
-    std::vector<Rival> rivals;
-    for (int i = 0; i < 10; ++i) rivals.push_back({"auto", 0, milliseconds(i * gap)});
-    fairness += share_link(link(1), rivals, seconds(14), seconds(29)).fairness() / 2;
-  }
+  for (const int gap : {200, 500})
+    fairness += share_link(link(1), ten(gap), seconds(14), seconds(29)).fairness() / 2;
   EXPECT_GE(fairness, 0.85);
 }
 
 // A short buffer that ten keep full has always the same RTT: nothing tells it from that of a path that loses packets.
 TEST(AutoSharesTheLink, TenThatComeToABufferThatIsAlwaysFull) {
-  for (const int gap : {15, 21}) {
-    std::vector<Rival> rivals;
-    for (int i = 0; i < 10; ++i) rivals.push_back({"auto", 0, milliseconds(i * gap)});
-    EXPECT_GE(share_link({10, 5}, rivals, seconds(5), seconds(20)).fairness(), 0.85) << gap;
-  }
+  for (const int gap : {15, 21})
+    EXPECT_GE(share_link({10, 5}, ten(gap), seconds(5), seconds(20)).fairness(), 0.85) << gap;
 }
 
 TEST(AutoSharesTheLink, FiveThatComeToFiveOfCubic) {

@@ -43,7 +43,7 @@ TEST_F(LostAgainTest, NotWhereFewAreLostInARoundTrip) {
 }
 
 TEST_F(LostAgainTest, NotWhereARoundTripIsShort) {
-  lose(100, 1s, 0ms, LostAgain::kLong - 1ms);
+  lose(100, 1s, 0ms, kLongRtt - 1ms);
   EXPECT_TRUE(offsets_due(10s).empty());
 }
 
