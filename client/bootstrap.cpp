@@ -192,6 +192,8 @@ void start_log_in(Login& login, const Options& options, const Libssh2Choice& cho
   // ssh behind a master is logged in already, and runs no LocalCommand that would say so.
   if (choice.config && answers(choice.config->text("controlpath"))) watch.logged_in();
   login.ssh = std::make_unique<SshProcess>(bootstrap_words(options, choice.config, exec_line, watch));
+  // It says how it ended.
+  if (choice.config && choice.config->log_level() > LogLevel::kInfo) login.ssh->let_end();
 }
 
 // What cannot be written, the far side's end says soon.

@@ -54,7 +54,8 @@ inline constexpr Duration kGreetingPatience = seconds(5);
 
 // Logs in, by libssh2 where `choice` has a plan for it and by the real ssh otherwise, and waits for the greeting
 // or its absence. Nothing is sent before it is asked for, so that a forced command sees no stray byte. The greeting may
-// take the patience after the log-in, or ConnectTimeout where that is longer, and as long again after what comes before it.
+// take the patience after the log-in, or ConnectTimeout where that is longer, and as long again after what comes before it, up
+// to four times in all, or without end where a question was answered.
 // Whoever is silent for longer gets the end of stdin, and is heard out for as long again: what was asked for must have
 // begun by then or never begin. Throws where ssh cannot be started, or libssh2 alone may be used and cannot.
 std::unique_ptr<Login> log_in(const Options& options, const Libssh2Choice& choice, const Opening& opening,

@@ -81,18 +81,23 @@ ChildProcess::ChildProcess(const std::function<int()>& body) {
 }
 
 ChildProcess::~ChildProcess() {
+  close_pipes();
+  if (may_end_ ? ends_soon() : reap(WNOHANG)) return;
+  kill(pid_, SIGTERM);
+  if (ends_soon()) return;
+  kill(pid_, SIGKILL);
+  reap(0);
+}
+
+bool ChildProcess::ends_soon() {
   constexpr int kPatienceMilliseconds = 2000;
   constexpr int kLongestStep = 10;
-  close_pipes();
-  if (reap(WNOHANG)) return;
-  kill(pid_, SIGTERM);
   for (int waited = 0, step = 1; waited < kPatienceMilliseconds; waited += step) {
-    if (reap(WNOHANG)) return;
+    if (reap(WNOHANG)) return true;
     poll(nullptr, 0, step);
     step = std::min(step + 1, kLongestStep);
   }
-  kill(pid_, SIGKILL);
-  reap(0);
+  return false;
 }
 
 void ChildProcess::close_stdin() { close(take_stdin()); }

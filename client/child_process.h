@@ -21,7 +21,7 @@ class ChildProcess {
   explicit ChildProcess(const std::function<int()>& body);
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
-  // Closes the pipes; ends what still runs by SIGTERM, after two seconds by SIGKILL.
+  // Closes the pipes; ends what still runs by SIGTERM, at once or as let_end() says, after two seconds by SIGKILL.
   virtual ~ChildProcess();
 
   // Our ends of its pipes, blocking and close-on-exec; this object closes them. REQUIRES: close_pipes() was
@@ -40,6 +40,8 @@ class ChildProcess {
   void close_pipes();
   // Waits for its end. Returns its exit status, 255 when a signal ended it. May be called again.
   int wait();
+  // Its pipes closed, it has two seconds to end by itself.
+  void let_end() { may_end_ = true; }
   // Never waits.
   bool has_ended() { return reap(WNOHANG); }
   // It has told the user why it ended. REQUIRES: it has.
@@ -47,11 +49,13 @@ class ChildProcess {
 
  private:
   bool reap(int wait_options);
+  bool ends_soon();
 
   std::optional<int> stdin_fd_;
   std::optional<int> stdout_fd_;
   pid_t pid_;
   std::optional<int> status_;
+  bool may_end_ = false;
 };
 
 // Children are reaped by the kernel where SIGCHLD is ignored, as some callers leave it, and their status is lost: not

@@ -15,8 +15,8 @@ class ForcedMemory {
   static constexpr std::int64_t kSure = 7 * 86400;
   static constexpr std::int64_t kUnsure = 86400;
 
-  // `folder`: where the files are, empty where there is no place. `config`: what ssh resolved: user, host, port and
-  // the files of the keys that it offers tell one from another.
+  // `folder`: where the files are, empty where there is no place. `config`: what ssh resolved: user, host, port,
+  // the way there, and the keys, certificates and agent that it offers tell one from another.
   ForcedMemory(const std::string& folder, const SshConfig& config);
 
   // The file, whether it is there or not; empty where there is no place.

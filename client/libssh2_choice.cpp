@@ -23,10 +23,16 @@ std::optional<Version> parse_version(const std::string& text) {
 // What libssh2 cannot follow: names, paths and commands that are given, and flags that are on.
 constexpr std::array kOnlySshFollows = {"proxyjump",      "proxycommand",      "certificatefile",
                                         "pkcs11provider", "knownhostscommand", "revokedhostkeys",
-                                        "bindaddress",    "bindinterface"};
-constexpr std::array kOnlySshDoes = {
-    "checkhostip", "verifyhostkeydns", "hostbasedauthentication", "gssapidelegatecredentials", "forwardagent",
-    "forwardx11",  "tunnel",           "addkeystoagent"};
+                                        "bindaddress",    "bindinterface",     "logverbose"};
+constexpr std::array kOnlySshDoes = {"checkhostip",
+                                     "verifyhostkeydns",
+                                     "hostbasedauthentication",
+                                     "gssapidelegatecredentials",
+                                     "forwardagent",
+                                     "forwardx11",
+                                     "tunnel",
+                                     "addkeystoagent",
+                                     "visualhostkey"};
 
 // RSA keys sign by several algorithms; SHA-1's, named as the key itself, is not among them.
 std::string key_type_of_algorithm(const std::string& algorithm) {
@@ -48,6 +54,7 @@ std::optional<std::string> why_not_config(const SshConfig& config, const LocalFa
   for (const char* keyword : kOnlySshDoes) {
     if (config.is_on(keyword)) return sets(keyword);
   }
+  if (config.log_level() > LogLevel::kInfo && !facts.explains) return sets("loglevel");
   if (!config.is_on("pubkeyauthentication")) return "the configuration has no pubkeyauthentication";
   const auto preferred = config.list("preferredauthentications");
   if (!preferred.empty() && preferred.front() != "publickey")

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
@@ -59,12 +60,20 @@ PathTokens path_tokens(const Options& options, const SshConfig& config, const Ac
           variable};
 }
 
+// What else there is a reader may wait for, or find changed.
+bool is_plain_or_missing(const std::string& path) {
+  std::error_code ignored;
+  const auto file = std::filesystem::status(path, ignored);
+  return path == "/dev/null" || !std::filesystem::exists(file) || std::filesystem::is_regular_file(file);
+}
+
 // A name with a space cannot be told from two names, but its second half rarely is an absolute path.
 void read_known_hosts_files(const SshConfig& config, const std::string& keyword, LocalFacts& facts,
                             KnownHostKeys& known) {
   for (const std::string& path : config.words(keyword)) {
     if (path == "none") continue;
-    if (!path.starts_with('/')) facts.paths_are_clear = false;
+    if (!path.starts_with('/') || !is_plain_or_missing(path)) facts.paths_are_clear = false;
+    if (!facts.paths_are_clear) return;
     std::ifstream file(path, std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(file), {}};
     read_known_hosts(text, config.known_hosts_name(), known);
@@ -75,8 +84,9 @@ void read_identities(const SshConfig& config, const PathTokens& tokens, LocalFac
   for (const std::string& line : config.lines("identityfile")) {
     if (line == "none") continue;
     const auto path = expand_path(line, tokens);
-    if (!path) facts.paths_are_clear = false;
-    if (auto identity = path ? read_identity(*path) : std::nullopt) facts.identities.push_back(*identity);
+    if (!path || !is_plain_or_missing(*path)) facts.paths_are_clear = false;
+    if (!facts.paths_are_clear) return;
+    if (auto identity = read_identity(*path)) facts.identities.push_back(*identity);
   }
 }
 
@@ -84,6 +94,7 @@ Libssh2Plan make_plan(const Options& options, const SshConfig& config, const Acc
   Libssh2Plan plan{options.host, config, {}, {}};
   plan.facts.libssh2_version = libssh2_library_version();
   plan.facts.agent_socket = agent_socket(config);
+  plan.facts.explains = options.verbose > 0;
   const std::string control_path = config.text("controlpath");
   plan.facts.has_control_socket = !control_path.empty() && control_path != "none" && exists(control_path);
   read_known_hosts_files(config, "userknownhostsfile", plan.facts, plan.known);

@@ -4,6 +4,8 @@
 
 #include <cerrno>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "client/say.h"
 #include "client/ssh_libssh2.h"
@@ -30,14 +32,25 @@ bool is_ssh_spared(const SshConfig& config) {
   return config.connect_timeout().value_or(0) > 0 && config.text("connectionattempts") == "1";
 }
 
-void report_timeout(const Libssh2Plan& plan, const ConnectTimedOut& error, bool quiet) {
-  if (!is_ssh_spared(plan.config)) return report(kUseSsh, error.what());
-  // An error to ssh: LogLevel ERROR lets it through.
-  if (!quiet || plan.config.log_level() == LogLevel::kError) {
-    write_line_if_room("ssh: connect to host " + plan.config.host_name() + " port " +
-                       std::to_string(*plan.config.port()) + ": Connection timed out\r");
+// `lines`: what ssh says, errors to it, so that LogLevel ERROR lets them through.
+void report_timeout(const Libssh2Plan& plan, const std::string& error, const std::vector<std::string>& lines,
+                    bool quiet) {
+  if (!is_ssh_spared(plan.config)) return report(kUseSsh, error);
+  for (const std::string& line : lines) {
+    if (!quiet || plan.config.log_level() == LogLevel::kError) write_line_if_room(line + "\r");
   }
-  report(kUnreachable, error.what());
+  report(kUnreachable, error);
+}
+
+void report_connect_timeout(const Libssh2Plan& plan, const std::string& error, bool quiet) {
+  const std::string to = plan.config.host_name() + " port " + std::to_string(*plan.config.port());
+  report_timeout(plan, error, {"ssh: connect to host " + to + ": Connection timed out"}, quiet);
+}
+
+void report_banner_timeout(const Libssh2Plan& plan, const std::string& address, bool quiet) {
+  const std::string timed_out = "Connection timed out during banner exchange";
+  const std::string to = address + " port " + std::to_string(*plan.config.port());
+  report_timeout(plan, timed_out, {timed_out, "Connection to " + to + " timed out"}, quiet);
 }
 
 // The child's life.
@@ -49,7 +62,10 @@ int run_child(const Libssh2Plan& plan, const std::string& exec_line, bool quiet)
       report(kAuthenticated, address);
     });
   } catch (const ConnectTimedOut& error) {
-    report_timeout(plan, error, quiet);
+    report_connect_timeout(plan, error.what(), quiet);
+    return kFailure;
+  } catch (const BannerTimedOut& error) {
+    report_banner_timeout(plan, error.what(), quiet);
     return kFailure;
   } catch (const std::runtime_error& error) {
     if (!authenticated) {

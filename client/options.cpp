@@ -212,7 +212,7 @@ Takes the options of ssh, and these:
   --mtu BYTES            largest datagram, 1200 to 65507 bytes of UDP payload
                          (default: what the path carries)
   --memory SIZE          most memory for data under way, from 8M on (default: a 16th of the
-                         host's, 64M to 1G)
+                         host's, 64M to 4G)
   --bootstrap WAY        how to log in: auto, libssh2 or ssh (default auto)
   --server PATH          mcdtp-server on the far host (default: found by its shell)
   --install[=no]         bring our own static mcdtp-server to a far host that has

@@ -145,7 +145,8 @@ LogLevel SshConfig::log_level() const {
   const std::string name = text("loglevel");
   if (name == "QUIET" || name == "SILENT") return LogLevel::kQuiet;
   if (name == "FATAL") return LogLevel::kFatal;
-  return name == "ERROR" ? LogLevel::kError : LogLevel::kInfo;
+  if (name == "ERROR") return LogLevel::kError;
+  return name == "VERBOSE" || name.starts_with("DEBUG") ? LogLevel::kVerbose : LogLevel::kInfo;
 }
 
 bool SshConfig::makes_master() const {

@@ -12,8 +12,8 @@
 
 namespace mcdtp {
 
-// Of what there is to say, how much is said: LogLevel of ssh_config(5).
-enum class LogLevel { kQuiet, kFatal, kError, kInfo };
+// Of what there is to say, how much is said: LogLevel of ssh_config(5), VERBOSE and more in one.
+enum class LogLevel { kQuiet, kFatal, kError, kInfo, kVerbose };
 
 // What is resolved for one host, as `ssh -G` prints it: a keyword in lower case and its value on each line.
 // ssh has expanded all values but those of IdentityFile and CertificateFile; see expand_path().

@@ -69,18 +69,20 @@ bool leads_to_us(const std::string& path) {
   return times > kMostJumps || (times > 0 && is_script(path));
 }
 
-// nologin(8), false(1) and the like, wherever they are.
-bool is_shell_that_refuses(std::string_view variable) {
-  if (!variable.starts_with("SHELL=")) return false;
+// nologin(8), false(1) and the like, wherever they are, and what is no program here.
+bool is_shell_that_refuses(const std::string& variable) {
+  constexpr std::string_view kName = "SHELL=";
+  if (!variable.starts_with(kName) || variable == kName) return false;
   constexpr std::array<std::string_view, 4> kRefuse = {"/nologin", "/false", "/true", "/git-shell"};
-  return std::any_of(kRefuse.begin(), kRefuse.end(), [&](auto name) { return variable.ends_with(name); });
+  return !is_program(variable.substr(kName.size())) ||
+         std::any_of(kRefuse.begin(), kRefuse.end(), [&](auto name) { return variable.ends_with(name); });
 }
 
 std::vector<std::string> environment_for(const std::string& program, bool needs_shell) {
   const std::string name = std::string(kStarted) + "=";
   std::vector<std::string> out;
   for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view variable = *entry;
+    const std::string variable = *entry;
     const bool refuses = needs_shell && is_shell_that_refuses(variable);
     if (!variable.starts_with(name)) out.emplace_back(refuses ? "SHELL=/bin/sh" : variable);
   }

@@ -89,7 +89,8 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // Calls `function` until it stops asking for more of the socket. Throws after a silence of `patience`.
+  // Calls `function` until it stops asking for more of the socket. Throws after a silence of `patience`, as BannerTimedOut,
+  // with the far address, where it was one from the beginning.
   template <typename Function>
   int complete(Function function) {
     int result = 0;
@@ -174,6 +175,7 @@ void Session::wait() {
   const short events = static_cast<short>(outside_.queue.empty() ? POLLIN : POLLIN | POLLOUT);
   pollfd wanted{outside_.socket_fd.value(), events, 0};
   if (poll(&wanted, 1, static_cast<int>(patience_.count())) == 0) {
+    if (!libssh2_session_banner_get(session_)) throw BannerTimedOut(peer_address(wanted.fd));
     throw std::runtime_error("wait for the far side: it is silent");
   }
 }

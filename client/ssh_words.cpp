@@ -205,6 +205,7 @@ std::optional<std::uint16_t> parse_port(std::string_view text) {
 
 std::optional<Destination> parse_destination(std::string_view text) {
   constexpr std::string_view kScheme = "ssh://";
+  if (text.find('\n') != text.npos) return std::nullopt;
   if (text.starts_with(kScheme)) return parse_uri(text.substr(kScheme.size()));
   const auto at = text.rfind('@');
   if (at == 0) return std::nullopt;

@@ -26,12 +26,6 @@ std::optional<Number> parse_number(std::string_view text) {
   return number;
 }
 
-bool is_variable_name(std::string_view name) {
-  constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
-  constexpr std::string_view kRest = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
-  return !name.empty() && kLetters.find(name[0]) != name.npos && name.find_first_not_of(kRest) == name.npos;
-}
-
 std::pair<std::string, std::string> parse_environment(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == text.npos || !is_variable_name(std::string_view(text).substr(0, equals)))

@@ -23,7 +23,7 @@ struct ServerOptions {
   unsigned channels = 4;
   // Both ends from 1; low <= high.
   PortRange ports;
-  // Credit and reorder memory at most, from kMinMemory on.
+  // What the session holds at most, to be sent and to be read together, from kMinMemory on.
   std::uint64_t memory_bytes = default_memory();
   // A name of a congestion control: not judged here. "fixed" comes with a rate.
   std::string cc = "auto";

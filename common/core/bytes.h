@@ -34,7 +34,6 @@ class Reader {
   void fail() { failed_ = true; }
   bool failed() const { return failed_; }
   std::size_t remaining() const { return data_.size(); }
-  Bytes rest() const { return data_; }
 
  private:
   Bytes data_;

@@ -127,8 +127,8 @@ class WindowTuner {
     return true;
   }
 
-  std::uint64_t window_ = kInitialStdioWindow;
-  std::uint64_t arrived_ = 0;
+  std::uint64_t window_ = kInitialStdioWindow;  // bytes
+  std::uint64_t arrived_ = 0;                   // bytes
   Time since_{};
 };
 

@@ -77,9 +77,9 @@ class Pacer {
     tokens_ = std::min(most, tokens_ + rate_ * to_seconds(last_ - since));
   }
 
-  double rate_ = 1e6;
-  double quantum_ = 2400;
-  double tokens_ = 2400;
+  double rate_ = 1e6;                       // bytes/s
+  double quantum_ = 2400;                   // bytes
+  double tokens_ = 2400;                    // bytes
   double saved_ = to_seconds(kMostSaved);   // s
   double missed_ = to_seconds(kMostSaved);  // s
   bool open_ = true;

@@ -37,10 +37,8 @@ class PathMtu {
   enum class State : std::uint8_t { kBase, kSearching, kComplete, kError };
 
   State state() const { return state_; }
-  // Of packets with data: kBase or the largest size confirmed. Never over limit().
+  // Of packets with data: kBase or the largest size confirmed. Never over what may be tried.
   std::size_t size() const { return size_; }
-  // The most that may be tried: kBase until set_limit().
-  std::size_t limit() const { return limit_; }
 
   // The user wants no larger ones, at least kBase. Stays for ever.
   void set_cap(std::size_t bytes);

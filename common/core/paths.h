@@ -54,8 +54,8 @@ class Paths {
     bool validated = false;
     bool echoed = false;  // has proved itself once: no amplification limit, or what it got by then would
                           // forbid the next probe
-    std::uint64_t received = 0;
-    std::uint64_t sent = 0;  // bytes
+    std::uint64_t received = 0;  // bytes
+    std::uint64_t sent = 0;      // bytes
   };
   static constexpr std::size_t kMaxPaths = 16;
 

@@ -46,10 +46,8 @@ class RecvStream {
   }
 
   void raise_credit(std::uint64_t limit) { credit_ = limit > credit_ ? limit : credit_; }
-  std::uint64_t credit() const { return credit_; }
   std::uint64_t consumed() const { return buffer_.base(); }
   std::uint64_t highest() const { return highest_; }
-  std::optional<std::uint64_t> final_size() const { return final_size_; }
   // A sender that has not sent all up to the end may still need credit, although the end is known.
   bool wants_credit() const { return !final_size_ || highest_ < *final_size_; }
   // Every byte up to the final size is in.

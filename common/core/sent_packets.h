@@ -76,7 +76,7 @@ struct SentPacket {
   State state = State::kOutstanding;
   bool mtu_probe = false;
   bool requeued_early = false;  // its cargo was queued again, by a probe time-out or a verdict
-  bool again = false;           // of its bytes some were lost before; not of a copy
+  bool again = false;           // of its bytes some went before; not of a copy
   bool copied = false;          // its cargo went a second time, or cannot
   Cargo cargo;
   DeliverySnapshot snapshot;

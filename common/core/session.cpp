@@ -34,8 +34,7 @@ Session::Session(Time now, SessionConfig config)
   CHECK(wished_channels_ >= 1 && wished_channels_ <= kMaxDatagramChannels && make_congestion_);
   if (config.coupling == Coupling::kCoupled) common_flow_ = std::make_shared<Flow>(now, make_congestion_());
   streams_.wish_memory(memory_);
-  if (role_ == Role::kClient)
-    control_.push(ExchangeFrame{wished_channels_, std::move(config.ports), memory_});
+  if (role_ == Role::kClient) control_.push(ExchangeFrame{wished_channels_, {}, memory_});
 }
 
 Channel* Session::find(ChannelId id) {

@@ -22,7 +22,6 @@ namespace mcdtp {
 struct SessionConfig {
   Role role = Role::kClient;
   std::uint64_t channels = 4;             // datagram channels wished (client) or bound (server), 1 to 64
-  std::vector<std::uint16_t> ports;       // the client's own, for information
   std::uint64_t memory = kDefaultMemory;  // bytes, at least kMinMemory; both ends take the smaller
   // Makes a controller: one for all datagram channels, or one for each.
   std::function<std::unique_ptr<CongestionController>()> congestion;
@@ -63,7 +62,6 @@ struct SessionStatistics {
   std::uint64_t packets_lost = 0;     // declared lost
   std::uint64_t spurious_losses = 0;  // ... wrongly
   std::uint64_t bad_reports = 0;      // named a number never sent, or a channel not ours
-  std::uint64_t duplicates = 0;       // packets that came twice
   std::size_t largest_sent = 0;       // datagram, in bytes; probes of the path MTU do not count
   std::size_t largest_received = 0;   // datagram, in bytes
 };

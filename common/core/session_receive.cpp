@@ -10,10 +10,7 @@ bool Session::on_packet(Time now, ChannelId id, PathId from, PacketNumber number
                         Bytes frames, std::size_t size) {
   Channel* channel = find(id);
   if (channel == nullptr || peer_failed_) return false;
-  if (!channel->receipts.on_packet(now, number)) {
-    ++statistics_.duplicates;
-    return false;
-  }
+  if (!channel->receipts.on_packet(now, number)) return false;
   if (channel->is_datagram()) on_datagram(now, *channel, from, size, channel->receipts.is_highest(number));
   channel->statistics.bytes_received += size;
   Reader reader(frames);

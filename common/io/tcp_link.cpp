@@ -256,10 +256,7 @@ void TcpAcceptor::adopt(ChannelId id, Bytes early, std::shared_ptr<Descriptor> d
   driver_.add_link(id, std::move(pipe));
 }
 
-void TcpAcceptor::drop(const std::shared_ptr<Pending>& pending) {
-  ++strangers_;
-  pending_.remove(pending);
-}
+void TcpAcceptor::drop(const std::shared_ptr<Pending>& pending) { pending_.remove(pending); }
 
 void TcpAcceptor::on_link_end(ChannelId id) {
   if (link_ != id) return;

@@ -55,7 +55,6 @@ class TcpAcceptor {
   bool start();
   void on_link_end(ChannelId id);
   void stop();
-  std::uint64_t strangers() const { return strangers_; }
 
  private:
   struct Pending;
@@ -79,7 +78,6 @@ class TcpAcceptor {
   PendingList pending_;
   ChannelId newest_ = kFirstTcpChannel - 1;
   std::optional<ChannelId> link_;
-  std::uint64_t strangers_ = 0;
   bool stopped_ = false;
 };
 

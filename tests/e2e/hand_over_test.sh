@@ -31,6 +31,26 @@ cat "$e2e_config" <(echo "  RemoteCommand echo configured") >"$dir/config"
 status 0 bounded "$SHIM" -T -F "$dir/config" far </dev/null
 out_is configured
 
+step "what can be read once"
+status 5 timeout 60 "$SHIM" -v -F /dev/stdin far 'exit 5' <"$e2e_config"
+err_has "^mcdtp-shim: going on as ssh: /dev/stdin is no plain file"
+status 5 timeout 60 "$SHIM" -v -F /dev/stdin far 'exit 5' < <(cat "$e2e_config")
+err_has "^mcdtp-shim: going on as ssh: /dev/stdin is no plain file"
+mkfifo "$dir/pipe"
+cat "$e2e_config" >"$dir/pipe" &
+status 5 timeout 60 "$SHIM" -v -F "$dir/pipe" far 'exit 5' </dev/null
+err_has "^mcdtp-shim: going on as ssh: $dir/pipe is no plain file"
+wait $!
+
+step "a line break in an option is no line of the configuration"
+for value in $'-oSetEnv=LC_ALL="C\nlocalforward 61005 [127.0.0.1]:9"' $'-oUser="x\nproxycommand none"'; do
+  real_ssh "$value" far 'printf %s "$LC_ALL"' >"$dir/wanted" 2>/dev/null </dev/null
+  wanted=$?
+  status $wanted shim -v "$value" far 'printf %s "$LC_ALL"' </dev/null
+  same_file stdout "$dir/wanted" "$dir/out"
+  err_has "^mcdtp-shim: going on as ssh: a line break in -o"
+done
+
 step "-O without a master"
 real_ssh -O check -oControlPath="$dir/none" far 2>"$dir/wanted"
 status 255 shim -O check -oControlPath="$dir/none" far </dev/null

@@ -46,6 +46,16 @@ step "plain"
 start
 logs_in libssh2 1
 
+step "what ssh says of a log-in"
+logs_in ssh 1 -oVisualHostKey=yes
+logs_in ssh 1 -oLogVerbose=none:none:0
+status 6 shim -oLogLevel=VERBOSE far 'exit 6' </dev/null
+err_has "^Authenticated to " && err_has "^Transferred: "
+! grep -q Killed "$dir/err" || fail "it is ended by a signal"
+
+step "a folder among the known hosts"
+logs_in ssh 1 "-oGlobalKnownHostsFile=/nonexistent $dir"
+
 step "an RSA key of the user"
 by_version ssh 1 -i "$dir/rsa" -oIdentitiesOnly=yes
 

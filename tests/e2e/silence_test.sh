@@ -22,11 +22,23 @@ for backend in libssh2 ssh; do
   wan_cut
 done
 
+once_in_time() { # OPTION...: ssh's words, and no second try by it
+  real_ssh -oConnectTimeout=2 "$@" far true 2>"$dir/wanted" </dev/null
+  status 255 shim -oConnectTimeout=2 "$@" far true </dev/null
+  same_file "stderr" "$dir/wanted" "$dir/err"
+  status 255 shim -v -oConnectTimeout=2 "$@" far true </dev/null
+  ! grep -q "backend: ssh" "$dir/err" || fail "it is tried once more"
+}
+step "who takes a connection and says nothing is not tried once more by ssh"
+wan_far python3 -c 'import socket, time
+mute = socket.create_server(("", 61998))
+time.sleep(300)' &
+mute=$!
+until_true wan_far sh -c 'ss -Hltn "sport = :61998" | grep -q .'
+once_in_time -p 61998 -oHostKeyAlias="$(cut -d' ' -f1 "$dir/sshd/known_hosts")"
+kill $mute
+
 step "who does not answer in time is not tried once more by ssh"
 wan_cut
-real_ssh -oConnectTimeout=2 far true 2>"$dir/wanted" </dev/null
-status 255 shim -oConnectTimeout=2 far true </dev/null
-same_file "stderr" "$dir/wanted" "$dir/err"
-status 255 shim -v -oConnectTimeout=2 far true </dev/null
-! grep -q "backend: ssh" "$dir/err" || fail "it is"
+once_in_time
 passed

@@ -73,7 +73,9 @@ TEST(SshConfig, LogLevels) {
                                     {"loglevel ERROR", LogLevel::kError},
                                     {"", LogLevel::kInfo},
                                     {"loglevel INFO", LogLevel::kInfo},
-                                    {"loglevel DEBUG3", LogLevel::kInfo}})
+                                    {"loglevel VERBOSE", LogLevel::kVerbose},
+                                    {"loglevel DEBUG", LogLevel::kVerbose},
+                                    {"loglevel DEBUG3", LogLevel::kVerbose}})
     EXPECT_EQ(SshConfig(text).log_level(), level) << text;
 }
 
