@@ -273,7 +273,7 @@ void CongestionAuto::set_pace(Time now) {
     const double time = std::max(queue_.rtt_seconds() + queue, to_seconds(now - round_began_));
     steps_.see_queue();
     const double answer = waits_for_room(target, queue) ? 0 : kAnswer;
-    pace_ = rate_ * (1 + answer * std::max(-1.0, (target - queue) / time));
+    pace_ = rate_ * (1 + answer * std::max(-1.0, (target - queue) / time) + more_for_small_share());
   } else {
     const double more = loss_.recent() - loss_.own();
     const bool is_free = more < PathLoss::kMargin / 2 && queues_tell() && !round_.partly_limited;
@@ -293,7 +293,13 @@ bool CongestionAuto::waits_for_room(double target, double queue) {
   return is_far_above && !is_short_path() && newcomer_.waits(queue);
 }
 
+// On a shorter path the targets soon make all equal.
+double CongestionAuto::more_for_small_share() {
+  return queue_.rtt_seconds() >= to_seconds(kLongRtt) ? small_share_.next(rate_) : 0;
+}
+
 void CongestionAuto::enter(Time now, Phase phase) {
+  if (phase_ == Phase::kStartup) small_share_.begin(start_up_.capacity());
   phase_ = phase;
   phase_began_ = now;
   drained_rate_ = rate_;

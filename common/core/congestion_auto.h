@@ -10,6 +10,7 @@
 #include "common/core/rtt_probe.h"
 #include "common/core/sent_packets.h"
 #include "common/core/settling.h"
+#include "common/core/small_share.h"
 #include "common/core/start_up.h"
 
 namespace mcdtp {
@@ -27,7 +28,8 @@ namespace mcdtp {
 // The target, see queue_target(): 1 / sqrt(rate) times a constant, but less than an RTT that is not short, and on a short
 // path than a part of a buffer that was seen to overflow, is smaller for who sends more, so that equal sessions come to
 // equal rates; with kAnswer < 1/2 the queue settles although its news is two rounds old. Who sees a queue well below its
-// own target takes larger steps, see Boost; who has just come and sees one far above it keeps its rate for some rounds.
+// own target takes larger steps, see Boost; who has just come and sees one far above it keeps its rate for some rounds; who
+// has little of a long path sends somewhat more, see SmallShare.
 // Without any queue the pace grows in steps, see RateSteps. Where loss is the brake and a queue never shows (a policer), the
 // rate falls to what comes through.
 //
@@ -137,6 +139,7 @@ class CongestionAuto : public CongestionController {
   void look_at_length(Duration rtt);
   void set_pace(Time now);
   bool waits_for_room(double target, double queue);
+  double more_for_small_share();
   void judge_contest(Time now);
   double window_now() const;
   void contest(double window);
@@ -184,6 +187,7 @@ class CongestionAuto : public CongestionController {
   RateSteps steps_;
   Boost boost_;
   Newcomer newcomer_;
+  SmallShare small_share_;
   bool went_down_ = false;          // kDown: sent quietly, and not into a long queue that the start-up left
   bool learns_from_quiet_ = false;  // of p0, from the last round that was sent quietly
   bool quiet_was_kept_ = false;     // hardly anything was lost of the last round that was sent quietly

@@ -132,6 +132,7 @@ void CongestionAuto::end_round(const ReportSample& sample) {
     if (round_.covered + round_.lost >= kLeastSample) start_up_.on_full_round();
     if (phase_ != Phase::kStartup) {
       newcomer_.on_round(queue_is_ours());
+      if (queue_is_ours()) small_share_.end();
       learn_rate(sample);
     }
     loss_.on_round(round_.covered, round_.lost);

@@ -44,6 +44,8 @@ class HeadStart {
     forget();
   }
 
+  // What trains say of the path, bytes/s; 0: nothing is known.
+  double capacity() const { return trains_.rate(); }
   // What the pace may be at once, but `most`; 0: nothing is known.
   double rate(double most) const { return std::min(kShare * trains_.rate(), most); }
   // The pace that is not to be exceeded while so much comes through, `kept` of what is sent.

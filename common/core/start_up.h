@@ -59,6 +59,8 @@ class StartUp {
     return std::max(initial_window(), static_cast<std::uint64_t>(most * round));
   }
 
+  // What trains have said of the path, bytes/s; 0: nothing.
+  double capacity() const { return head_start_.capacity(); }
   // Trains have promised hardly more.
   bool is_reached_by(double rate) const { return head_start_.is_reached_by(rate); }
   // A round is over.

@@ -87,6 +87,7 @@ TEST(AutoSharesTheLink, OneThatComesLaterToAShortPath) {
 TEST(AutoSharesTheLink, OneThatComesLaterToALongPath) {
   expect_fair_to_one_that_comes_later({30, 50});
   expect_fair_to_one_that_comes_later({50, 150}, 0.9);
+  expect_fair_to_one_that_comes_later({100, 150}, 0.9);
 }
 
 TEST(AutoSharesTheLink, WithLoss) {
