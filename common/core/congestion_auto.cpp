@@ -243,12 +243,13 @@ void CongestionAuto::end_down(Time now) {
 
 // What was sent well below the rate has shortened the queue as it would one of our own.
 bool CongestionAuto::queue_fell() const {
-  return queue_before_down_ - queue_.round() >= kFallsAtLeast * std::min(queue_before_down_, falls_by_down());
+  return queue_before_slower_ - queue_.round() >=
+         kFallsAtLeast * std::min(queue_before_slower_, falls_by_down());
 }
 
 // Likewise, but by so much that hardly any of it is of others.
 bool CongestionAuto::queue_is_ours() const {
-  return round_.is_slower() && queue_before_down_ - queue_.round() >= kFallsAlone * falls_by_down();
+  return round_.is_slower() && queue_before_slower_ - queue_.round() >= kFallsAlone * falls_by_down();
 }
 
 // Outside of a contest, too: what was sent well below the rate has left the queue as long as it was, or nearly. The delay of a
@@ -303,7 +304,7 @@ void CongestionAuto::enter(Time now, Phase phase) {
   phase_ = phase;
   phase_began_ = now;
   drained_rate_ = rate_;
-  if (phase == Phase::kDown) queue_before_down_ = queue_.round();
+  if (phase != Phase::kLevel) queue_before_slower_ = queue_.round();
   rounds_in_phase_ = 0;
   steps_.stop();
   if (phase == Phase::kLevel) pace_ = rate_;
@@ -314,7 +315,10 @@ void CongestionAuto::enter(Time now, Phase phase) {
 
 void CongestionAuto::judge_contest(Time now) {
   if (contest_.is_on()) {
-    if (queue_.is_empty() && !round_.of_probe) contest_.end();
+    if (queue_.is_empty() && !round_.of_probe) {
+      contest_.end();
+      longer_path_.begin(loss_.own());
+    }
     return;
   }
   if (phase_ != Phase::kLevel) return;

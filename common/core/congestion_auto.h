@@ -177,11 +177,11 @@ class CongestionAuto : public CongestionController {
   int rounds_in_phase_ = 0;
   int doubt_ = 0;  // grows with each quiet round that did not find the queue short; see is_in_doubt
   Time phase_began_{};
-  bool was_idle_ = false;         // nothing was in flight after the report before
-  double rate_ = 0;               // bytes/s
-  double pace_ = 0;               // bytes/s, of kLevel
-  double drained_rate_ = 0;       // bytes/s, kDrain: known before this round
-  double queue_before_down_ = 0;  // s, as the last kDown began
+  bool was_idle_ = false;           // nothing was in flight after the report before
+  double rate_ = 0;                 // bytes/s
+  double pace_ = 0;                 // bytes/s, of kLevel
+  double drained_rate_ = 0;         // bytes/s, kDrain: known before this round
+  double queue_before_slower_ = 0;  // s, as the last phase began that sends slower
 
   StartUp start_up_;
   RateSteps steps_;
