@@ -13,6 +13,7 @@
 
 #include "client/libssh2_process.h"
 #include "client/login_watch.h"
+#include "client/read_once.h"
 #include "client/say.h"
 #include "client/ssh_exec.h"
 #include "common/io/owned_fd.h"
@@ -86,6 +87,19 @@ std::vector<std::string> bootstrap_words(const Options& options, const std::opti
   return words;
 }
 
+// The files that the ssh that logs in would read, but for its configuration.
+std::optional<std::string> file_read_once(const SshConfig& config) {
+  std::vector<std::string> files = config.lines("identityfile");
+  for (const char* keyword : {"userknownhostsfile", "globalknownhostsfile", "revokedhostkeys"}) {
+    const auto more = config.words(keyword);
+    files.insert(files.end(), more.begin(), more.end());
+  }
+  const auto certificates = config.lines("certificatefile");
+  files.insert(files.end(), certificates.begin(), certificates.end());
+  const auto found = std::find_if(files.begin(), files.end(), is_read_once);
+  return found == files.end() ? std::nullopt : std::optional(*found);
+}
+
 }  // namespace
 
 ExecRequest exec_request(const Options& options, const std::optional<SshConfig>& config) {
@@ -133,6 +147,7 @@ std::optional<std::string> only_for_ssh(const SshConfig& config) {
   const std::string kind = config.text("sessiontype");
   if (kind == "subsystem") return "its SessionType is " + kind;
   if (config.is_given("remotecommand")) return "it sets remotecommand";
+  if (const auto file = file_read_once(config)) return *file + " is no plain file";
   // It has ssh's own stdin and stdout, which would be those that our packets go by.
   if (config.is_on("permitlocalcommand") && config.is_given("localcommand")) return "it sets localcommand";
   return std::nullopt;
@@ -193,7 +208,7 @@ void start_log_in(Login& login, const Options& options, const Libssh2Choice& cho
   if (choice.config && answers(choice.config->text("controlpath"))) watch.logged_in();
   login.ssh = std::make_unique<SshProcess>(bootstrap_words(options, choice.config, exec_line, watch));
   // It says how it ended.
-  if (choice.config && choice.config->log_level() > LogLevel::kInfo) login.ssh->let_end();
+  login.ssh->let_end(choice.config && choice.config->log_level() > LogLevel::kInfo);
 }
 
 // What cannot be written, the far side's end says soon.

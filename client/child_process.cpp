@@ -81,23 +81,24 @@ ChildProcess::ChildProcess(const std::function<int()>& body) {
 }
 
 ChildProcess::~ChildProcess() {
+  constexpr int kGrace = 5000;     // ms
+  constexpr int kPatience = 2000;  // ms
   close_pipes();
-  if (may_end_ ? ends_soon() : reap(WNOHANG)) return;
+  if (ends_within(may_end_ ? kGrace : 0)) return;
   kill(pid_, SIGTERM);
-  if (ends_soon()) return;
+  if (ends_within(kPatience)) return;
   kill(pid_, SIGKILL);
   reap(0);
 }
 
-bool ChildProcess::ends_soon() {
-  constexpr int kPatienceMilliseconds = 2000;
+bool ChildProcess::ends_within(int milliseconds) {
   constexpr int kLongestStep = 10;
-  for (int waited = 0, step = 1; waited < kPatienceMilliseconds; waited += step) {
+  for (int waited = 0, step = 1; waited < milliseconds; waited += step) {
     if (reap(WNOHANG)) return true;
     poll(nullptr, 0, step);
     step = std::min(step + 1, kLongestStep);
   }
-  return false;
+  return reap(WNOHANG);
 }
 
 void ChildProcess::close_stdin() { close(take_stdin()); }

@@ -21,7 +21,7 @@ class ChildProcess {
   explicit ChildProcess(const std::function<int()>& body);
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
-  // Closes the pipes; ends what still runs by SIGTERM, at once or as let_end() says, after two seconds by SIGKILL.
+  // Closes the pipes; ends what still runs by SIGTERM, at once or as let_end() says, after two more seconds by SIGKILL.
   virtual ~ChildProcess();
 
   // Our ends of its pipes, blocking and close-on-exec; this object closes them. REQUIRES: close_pipes() was
@@ -40,8 +40,8 @@ class ChildProcess {
   void close_pipes();
   // Waits for its end. Returns its exit status, 255 when a signal ended it. May be called again.
   int wait();
-  // Its pipes closed, it has two seconds to end by itself.
-  void let_end() { may_end_ = true; }
+  // Whether it has five seconds to end by itself once its pipes are closed.
+  void let_end(bool may) { may_end_ = may; }
   // Never waits.
   bool has_ended() { return reap(WNOHANG); }
   // It has told the user why it ended. REQUIRES: it has.
@@ -49,7 +49,7 @@ class ChildProcess {
 
  private:
   bool reap(int wait_options);
-  bool ends_soon();
+  bool ends_within(int milliseconds);
 
   std::optional<int> stdin_fd_;
   std::optional<int> stdout_fd_;

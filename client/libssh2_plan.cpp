@@ -10,6 +10,7 @@
 #include <iterator>
 #include <stdexcept>
 
+#include "client/read_once.h"
 #include "client/ssh_exec.h"
 #include "client/ssh_libssh2.h"
 
@@ -60,11 +61,10 @@ PathTokens path_tokens(const Options& options, const SshConfig& config, const Ac
           variable};
 }
 
-// What else there is a reader may wait for, or find changed.
-bool is_plain_or_missing(const std::string& path) {
+// A folder is none, and what is read once is for nobody but ssh.
+bool is_for_us(const std::string& path) {
   std::error_code ignored;
-  const auto file = std::filesystem::status(path, ignored);
-  return path == "/dev/null" || !std::filesystem::exists(file) || std::filesystem::is_regular_file(file);
+  return !is_read_once(path) && !std::filesystem::is_directory(path, ignored);
 }
 
 // A name with a space cannot be told from two names, but its second half rarely is an absolute path.
@@ -72,7 +72,7 @@ void read_known_hosts_files(const SshConfig& config, const std::string& keyword,
                             KnownHostKeys& known) {
   for (const std::string& path : config.words(keyword)) {
     if (path == "none") continue;
-    if (!path.starts_with('/') || !is_plain_or_missing(path)) facts.paths_are_clear = false;
+    if (!path.starts_with('/') || !is_for_us(path)) facts.paths_are_clear = false;
     if (!facts.paths_are_clear) return;
     std::ifstream file(path, std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -84,7 +84,7 @@ void read_identities(const SshConfig& config, const PathTokens& tokens, LocalFac
   for (const std::string& line : config.lines("identityfile")) {
     if (line == "none") continue;
     const auto path = expand_path(line, tokens);
-    if (!path || !is_plain_or_missing(*path)) facts.paths_are_clear = false;
+    if (!path || !is_for_us(*path)) facts.paths_are_clear = false;
     if (!facts.paths_are_clear) return;
     if (auto identity = read_identity(*path)) facts.identities.push_back(*identity);
   }

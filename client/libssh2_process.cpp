@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 #include "client/say.h"
 #include "client/ssh_libssh2.h"
@@ -27,30 +26,29 @@ void report(char outcome, const std::string& text) {
   [[maybe_unused]] const ssize_t written = ::write(kOutcomeFd, message.data(), message.size());
 }
 
-// ssh would wait as long once more, and say this.
-bool is_ssh_spared(const SshConfig& config) {
-  return config.connect_timeout().value_or(0) > 0 && config.text("connectionattempts") == "1";
-}
+// ssh would wait as long once more, and then say the same.
+bool ssh_gives_up(const SshConfig& config) { return config.connect_timeout().value_or(0) > 0; }
 
-// `lines`: what ssh says, errors to it, so that LogLevel ERROR lets them through.
-void report_timeout(const Libssh2Plan& plan, const std::string& error, const std::vector<std::string>& lines,
-                    bool quiet) {
-  if (!is_ssh_spared(plan.config)) return report(kUseSsh, error);
-  for (const std::string& line : lines) {
-    if (!quiet || plan.config.log_level() == LogLevel::kError) write_line_if_room(line + "\r");
-  }
-  report(kUnreachable, error);
+// An error to ssh: LogLevel ERROR lets it through.
+void say_error_of_ssh(const Libssh2Plan& plan, const std::string& line, bool quiet) {
+  if (!quiet || plan.config.log_level() == LogLevel::kError) write_line_if_room(line + "\r");
 }
 
 void report_connect_timeout(const Libssh2Plan& plan, const std::string& error, bool quiet) {
+  if (!ssh_gives_up(plan.config) || plan.config.text("connectionattempts") != "1")
+    return report(kUseSsh, error);
   const std::string to = plan.config.host_name() + " port " + std::to_string(*plan.config.port());
-  report_timeout(plan, error, {"ssh: connect to host " + to + ": Connection timed out"}, quiet);
+  say_error_of_ssh(plan, "ssh: connect to host " + to + ": Connection timed out", quiet);
+  report(kUnreachable, error);
 }
 
 void report_banner_timeout(const Libssh2Plan& plan, const std::string& address, bool quiet) {
-  const std::string timed_out = "Connection timed out during banner exchange";
+  const std::string error = "Connection timed out during banner exchange";
+  if (!ssh_gives_up(plan.config)) return report(kUseSsh, error);
+  say_error_of_ssh(plan, error, quiet);
   const std::string to = address + " port " + std::to_string(*plan.config.port());
-  report_timeout(plan, timed_out, {timed_out, "Connection to " + to + " timed out"}, quiet);
+  if (!quiet) write_line_if_room("Connection to " + to + " timed out\r");
+  report(kUnreachable, error);
 }
 
 // The child's life.

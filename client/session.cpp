@@ -207,7 +207,9 @@ void ClientSession::start_pumps() {
 void ClientSession::await_signals(const std::vector<int>& end_signals) {
   for (const int number : end_signals) signals_.add(number);
   signals_.async_wait([this](std::error_code error, int signal) {
-    if (!error) end(options_.no_command && signal == SIGTERM ? 0 : kFailed);
+    if (error) return;
+    ssh_.let_end(false);
+    end(options_.no_command && signal == SIGTERM ? 0 : kFailed);
   });
 }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -15,6 +16,7 @@
 
 #include "client/channel_bridge.h"
 #include "client/tcp_connect.h"
+#include "common/io/system.h"
 
 namespace mcdtp {
 namespace {
@@ -89,8 +91,10 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // Calls `function` until it stops asking for more of the socket. Throws after a silence of `patience`, as BannerTimedOut,
-  // with the far address, where it was one from the beginning.
+  // The connection is made: within `patience` the far side has to say its version.
+  void expect_version() { version_by_ = now() + patience_; }
+  // Calls `function` until it stops asking for more of the socket. Throws BannerTimedOut, with the far address, where no
+  // version came in time, and after a later silence of `patience`.
   template <typename Function>
   int complete(Function function) {
     int result = 0;
@@ -115,10 +119,12 @@ class Session {
 
  private:
   void wait();
+  bool knows_version() const;
 
   Outside outside_;
   std::string host_;
   milliseconds patience_;
+  Time version_by_{};
   LIBSSH2_SESSION* session_;
 };
 
@@ -174,10 +180,17 @@ void Session::wait() {
   flush();
   const short events = static_cast<short>(outside_.queue.empty() ? POLLIN : POLLIN | POLLOUT);
   pollfd wanted{outside_.socket_fd.value(), events, 0};
-  if (poll(&wanted, 1, static_cast<int>(patience_.count())) == 0) {
-    if (!libssh2_session_banner_get(session_)) throw BannerTimedOut(peer_address(wanted.fd));
-    throw std::runtime_error("wait for the far side: it is silent");
-  }
+  const bool is_known = knows_version();
+  const auto left = is_known ? patience_ : std::chrono::ceil<milliseconds>(version_by_ - now());
+  if (left > milliseconds(0) && poll(&wanted, 1, static_cast<int>(left.count())) != 0) return;
+  if (!is_known) throw BannerTimedOut(peer_address(wanted.fd));
+  throw std::runtime_error("wait for the far side: it is silent");
+}
+
+// Until it comes libssh2 keeps each line there, as a server may send some before it.
+bool Session::knows_version() const {
+  const char* line = libssh2_session_banner_get(session_);
+  return line && std::string_view(line).starts_with("SSH-");
 }
 
 void shake_hands(Session& session, const Libssh2Plan& plan) {
@@ -359,6 +372,7 @@ std::unique_ptr<Libssh2Channel> log_in(Session& session, const Libssh2Plan& plan
   // By the kernel: libssh2 keeps each answer to a keep-alive of its own for ever.
   end_after_silence(*session.outside().socket_fd, config.server_alive_interval(),
                     config.server_alive_count());
+  session.expect_version();
   shake_hands(session, plan);
   check_host_key(session, plan);
   authenticate(session, plan, agent, offers);

@@ -8,7 +8,7 @@
 
 namespace mcdtp {
 
-// The far side has taken the connection, and sent no version of SSH.
+// The far side has taken the connection, and sent no version of SSH in time.
 class BannerTimedOut : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -1,12 +1,13 @@
 #include "client/ssh_settings.h"
 
 #include <strings.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
+
+#include "client/read_once.h"
 
 namespace mcdtp {
 namespace {
@@ -77,10 +78,6 @@ void apply_remote_command(SshSettings& settings, const Keyword& keyword) {
   if (start != std::string::npos) set_first(settings.remote_command, keyword.rest.substr(start));
 }
 
-void apply_files(SshSettings& settings, const Keyword& keyword) {
-  settings.files.insert(settings.files.end(), keyword.values.begin(), keyword.values.end());
-}
-
 struct Rule {
   const char* name;
   void (*apply)(SshSettings&, const Keyword&);
@@ -106,8 +103,6 @@ constexpr std::array kRules = {
     Rule{"forkafterauthentication", apply_named<&SshSettings::fork_after_authentication, kFlags>},
     Rule{"forwardagent", apply_forward_agent},
     Rule{"forwardx11", apply_named<&SshSettings::forward_x11, kFlags>},
-    Rule{"globalknownhostsfile", apply_files},
-    Rule{"identityfile", apply_files},
     Rule{"localforward", apply_forward},
     Rule{"loglevel", apply_named<&SshSettings::log_level, kLogLevels>},
     Rule{"port", apply_text<&SshSettings::port>},
@@ -118,7 +113,6 @@ constexpr std::array kRules = {
     Rule{"stdinnull", apply_named<&SshSettings::stdin_null, kFlags>},
     Rule{"tunnel", apply_named<&SshSettings::tunnel, kTunnels>},
     Rule{"user", apply_text<&SshSettings::user>},
-    Rule{"userknownhostsfile", apply_files},
 };
 
 // A line that, first in the bootstrap ssh, would keep our server from its stdin or from running at all.
@@ -202,24 +196,13 @@ bool apply_value(SshSettings& settings, char letter, const std::string& value) {
     case 'Q':
     case 'w': leave_to_ssh(settings, std::string("-") + letter); break;
     case 'W': ask_for_stdio_forward(settings, value); return false;
-    case 'F':
-    case 'i': settings.files.push_back(value); break;
+    case 'F': settings.config_file = value; break;
     case 'l': set_first(settings.user, std::optional(value)); break;
     case 'p': set_first(settings.port, std::optional(value)); break;
     case 'o': return apply_line(settings, value);
     default: break;
   }
   return true;
-}
-
-// A pipe, a terminal or stdin gives what is in it once; we have ssh read it twice, and with another stdin.
-bool is_read_once(const std::string& path) {
-  for (const char* descriptors : {"/dev/stdin", "/dev/fd/", "/proc/self/fd/"}) {
-    if (path.starts_with(descriptors)) return true;
-  }
-  struct stat file {};
-  if (path == "/dev/null" || stat(path.c_str(), &file) != 0) return false;
-  return !S_ISREG(file.st_mode) && !S_ISDIR(file.st_mode);
 }
 
 }  // namespace
@@ -245,8 +228,7 @@ std::optional<std::string> reason_for_real_ssh(const SshSettings& settings) {
   if (settings.forward_x11 == true) return "X11 forwarding";
   if (settings.tunnel == true) return "a tunnel device";
   if (settings.remote_command && !same(*settings.remote_command, "none")) return "RemoteCommand";
-  const auto once = std::find_if(settings.files.begin(), settings.files.end(), is_read_once);
-  if (once != settings.files.end()) return *once + " is no plain file";
+  if (is_read_once(settings.config_file)) return settings.config_file + " is no plain file";
   return std::nullopt;
 }
 

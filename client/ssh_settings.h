@@ -2,7 +2,6 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "client/ssh_words.h"
 
@@ -29,7 +28,7 @@ struct SshSettings {
   std::optional<bool> stdin_null;
   std::optional<bool> tunnel;
   std::optional<std::string> stdio_forward;  // -W; session_type is then kNone
-  std::vector<std::string> files;            // that ssh is to read: its configuration, keys, hosts' keys
+  std::string config_file;                   // -F
   std::optional<int> log_level;  // ssh's numbers: 0 quiet, 2 error, 3 info (its default), 5 to 7 debug
   bool debug_seen = false;       // from the second -v on the level goes up by one
   bool forwards = false;         // -L, -R, -D or their keywords; ClearAllForwardings undoes them

@@ -41,6 +41,14 @@ cat "$e2e_config" >"$dir/pipe" &
 status 5 timeout 60 "$SHIM" -v -F "$dir/pipe" far 'exit 5' </dev/null
 err_has "^mcdtp-shim: going on as ssh: $dir/pipe is no plain file"
 wait $!
+for option in -i -o{Identity,Certificate,UserKnownHosts,GlobalKnownHosts}File= -oRevokedHostKeys=; do
+  real_ssh $option/dev/stdin far 'exit 5' </dev/null 2>/dev/null
+  status $? shim -v $option/dev/stdin far 'exit 5' </dev/null
+  err_has "^mcdtp-shim: going on as ssh: /dev/stdin is no plain file"
+done
+ln -s /dev/null "$dir/null"
+status 5 shim -v -oGlobalKnownHostsFile="$dir/null" far 'exit 5' </dev/null
+err_has "^mcdtp-shim: backend: libssh2"
 
 step "a line break in an option is no line of the configuration"
 for value in $'-oSetEnv=LC_ALL="C\nlocalforward 61005 [127.0.0.1]:9"' $'-oUser="x\nproxycommand none"'; do
@@ -50,6 +58,10 @@ for value in $'-oSetEnv=LC_ALL="C\nlocalforward 61005 [127.0.0.1]:9"' $'-oUser="
   same_file stdout "$dir/wanted" "$dir/out"
   err_has "^mcdtp-shim: going on as ssh: a line break in -o"
 done
+
+step "a SHELL that is no program here"
+status 5 env SHELL=/nonexistent "$SHIM" -v --bootstrap ssh -F "$e2e_config" far 'exit 5' </dev/null
+! grep -q nonexistent "$dir/err" || fail "ssh runs it"
 
 step "-O without a master"
 real_ssh -O check -oControlPath="$dir/none" far 2>"$dir/wanted"

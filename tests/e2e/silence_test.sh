@@ -23,20 +23,43 @@ for backend in libssh2 ssh; do
 done
 
 once_in_time() { # OPTION...: ssh's words, and no second try by it
-  real_ssh -oConnectTimeout=2 "$@" far true 2>"$dir/wanted" </dev/null
-  status 255 shim -oConnectTimeout=2 "$@" far true </dev/null
-  same_file "stderr" "$dir/wanted" "$dir/err"
+  local level
+  for level in INFO ERROR FATAL; do
+    real_ssh -oConnectTimeout=2 -oLogLevel=$level "$@" far true 2>"$dir/wanted" </dev/null
+    status 255 shim -oConnectTimeout=2 -oLogLevel=$level "$@" far true </dev/null
+    same_file "stderr" "$dir/wanted" "$dir/err"
+  done
   status 255 shim -v -oConnectTimeout=2 "$@" far true </dev/null
   ! grep -q "backend: ssh" "$dir/err" || fail "it is tried once more"
 }
 step "who takes a connection and says nothing is not tried once more by ssh"
-wan_far python3 -c 'import socket, time
+alias="-oHostKeyAlias=$(cut -d' ' -f1 "$dir/sshd/known_hosts")"
+until_listens() { until_true wan_far sh -c "ss -Hltn 'sport = :$1' | grep -q ."; }
+nsenter --net="$WAN_FAR" -- python3 -c 'import socket, time
 mute = socket.create_server(("", 61998))
 time.sleep(300)' &
 mute=$!
-until_true wan_far sh -c 'ss -Hltn "sport = :61998" | grep -q .'
-once_in_time -p 61998 -oHostKeyAlias="$(cut -d' ' -f1 "$dir/sshd/known_hosts")"
+until_listens 61998
+once_in_time -p 61998 "$alias"
+once_in_time -p 61998 "$alias" -oConnectionAttempts=2
 kill $mute
+
+step "nor who talks on, but of something else"
+nsenter --net="$WAN_FAR" -- python3 -c 'import socket, threading, time
+def talk(connection):
+  try:
+    while True:
+      connection.sendall(b"220 hello\r\n")
+      time.sleep(0.5)
+  except OSError:
+    pass
+talker = socket.create_server(("", 61997))
+while True:
+  threading.Thread(target=talk, args=[talker.accept()[0]], daemon=True).start()' &
+talker=$!
+until_listens 61997
+once_in_time -p 61997 "$alias"
+kill $talker
 
 step "who does not answer in time is not tried once more by ssh"
 wan_cut
