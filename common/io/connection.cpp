@@ -107,6 +107,10 @@ void Connection::abort() {
   end(true);
 }
 
+void Connection::close_unread() {
+  if (!ended_) end(reader_.has_read());
+}
+
 void Connection::close() {
   if (!ended_) end(false);
 }

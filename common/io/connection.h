@@ -28,7 +28,9 @@ class Connection {
   void on_news(StreamNews::Kind kind);
   // The socket is reset, the stream given up.
   void abort();
-  // The socket ends, the stream is given up.
+  // The socket ends, the stream is given up. To the program nobody has read what it sent: it is reset for that.
+  void close_unread();
+  // The socket ends as if all had been read, the stream is given up.
   void close();
   // The peer is gone. What it has said to its end still goes to the socket; false: there is nothing like that, and the
   // socket ends.

@@ -140,8 +140,8 @@ bool Forwarder::on_opener_news(Entry& entry, const StreamNews& news) {
     return true;
   }
   if (entry.hooks.on_failed) entry.hooks.on_failed({nullptr, reason, sentence_of(reason)});
-  // As ssh: one that could not be made is closed, not reset.
-  entry.connection->close();
+  // As ssh, which reads nothing before the target is reached. A door has told why, and that is to be read.
+  entry.hooks.on_reached ? entry.connection->close() : entry.connection->close_unread();
   return true;
 }
 

@@ -41,6 +41,7 @@ void ReadPump::read() {
     const IoResult result = from_->read(rooms);
     if (result.status == IoResult::Status::kWouldBlock) break;
     if (result.status != IoResult::Status::kBytes) return end_stream(result.error);
+    has_read_ = true;
     driver_.streams().wrote(stream_, result.bytes);
     done += result.bytes;
     rooms_ = std::clamp<std::size_t>(2 * result.bytes / BlockPool::kBlockSize, 1, kMostRooms);

@@ -34,6 +34,8 @@ class ReadPump {
   void discard();
   // The socket is broken: what can still be read comes from before that, and its end is none.
   void expect_break() { broken_ = true; }
+  // Whoever writes it has written something.
+  bool has_read() const { return has_read_; }
   // The descriptor could not be read to its end.
   bool is_broken() const { return broken_; }
 
@@ -55,6 +57,7 @@ class ReadPump {
   From kind_;
   std::size_t rooms_ = 1;  // pieces of room for the next read: twice what the last one filled
   bool waits_for_room_ = false;
+  bool has_read_ = false;
   bool discards_ = false;
   bool broken_ = false;
   bool ended_ = false;

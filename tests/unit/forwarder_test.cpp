@@ -384,6 +384,15 @@ TEST_F(ForwarderTest, RefusedForReasonsThatAreTold) {
   expect_nothing_left();
 }
 
+// To it nobody has read that: as under ssh.
+TEST_F(ForwarderTest, WhoHasSentSomethingIsResetWhereTheTargetIsNotReached) {
+  service_.sockets[0].close();
+  Program program = dial();
+  program.write("x");
+  expect_read(program, "<reset>");
+  expect_nothing_left();
+}
+
 TEST_F(ForwarderTest, OneThatGivesUpWhileItsTargetIsSoughtLeavesNothing) {
   near_listener_ = listen_near(ToTcp{"no-such-host.invalid", 1});
   Program program = dial();
