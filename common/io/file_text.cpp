@@ -1,6 +1,7 @@
 #include "common/io/file_text.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -10,18 +11,18 @@ namespace mcdtp {
 
 FileText read_file_text(const std::string& path, std::size_t most) {
   FileText result;
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return {"", errno};
+  struct stat file {};
+  if (fstat(fd, &file) == 0 && S_ISFIFO(file.st_mode)) result.error = EOPNOTSUPP;
   std::array<char, 65536> buffer{};
-  for (;;) {
+  while (result.error == 0) {
     const ssize_t got = read(fd, buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) result.error = errno;
     if (got <= 0) break;
     result.text.append(buffer.data(), static_cast<std::size_t>(got));
-    if (result.text.size() <= most) continue;
-    result.error = EFBIG;
-    break;
+    if (result.text.size() > most) result.error = EFBIG;
   }
   close(fd);
   return result;

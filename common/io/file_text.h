@@ -10,7 +10,7 @@ struct FileText {
   int error = 0;  // an errno; 0: the text is all that the file holds
 };
 
-// The whole of a file of at most `most` bytes; EFBIG: it is larger.
+// The whole of a file of at most `most` bytes; EFBIG: it is larger, EOPNOTSUPP: a pipe, which may never end.
 FileText read_file_text(const std::string& path, std::size_t most = 1 << 20);
 
 // All that comes from `fd` until its end, or until reading fails.

@@ -1,0 +1,44 @@
+#include "common/io/file_text.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+
+namespace mcdtp {
+namespace {
+
+class FileTextTest : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_NE(mkdtemp(folder_.data()), nullptr); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string path() const { return folder_ + "/file"; }
+
+  std::string folder_ = testing::TempDir() + "file_text.XXXXXX";
+};
+
+TEST_F(FileTextTest, IsAllOfIt) {
+  const std::string text = std::string(100'000, 'x') + '\n';
+  std::ofstream(path()) << text;
+  EXPECT_EQ(read_file_text(path()).text, text);
+  EXPECT_EQ(read_file_text(path()).error, 0);
+  EXPECT_EQ(read_file_text(path(), text.size()).error, 0);
+  EXPECT_EQ(read_file_text(path(), text.size() - 1).error, EFBIG);
+}
+
+TEST_F(FileTextTest, WhyNot) {
+  EXPECT_EQ(read_file_text(path()).error, ENOENT);
+  EXPECT_EQ(read_file_text(folder_).error, EISDIR);
+}
+
+// Nobody has it open: to read it would be to wait for that.
+TEST_F(FileTextTest, APipeIsNotWaitedFor) {
+  ASSERT_EQ(mkfifo(path().c_str(), 0600), 0);
+  EXPECT_EQ(read_file_text(path()).error, EOPNOTSUPP);
+}
+
+}  // namespace
+}  // namespace mcdtp
