@@ -89,13 +89,13 @@ std::vector<std::string> bootstrap_words(const Options& options, const std::opti
 
 // The files that the ssh that logs in would read, but for its configuration.
 std::optional<std::string> file_read_once(const SshConfig& config) {
-  std::vector<std::string> files = config.lines("identityfile");
-  for (const char* keyword : {"userknownhostsfile", "globalknownhostsfile", "revokedhostkeys"}) {
-    const auto more = config.words(keyword);
+  std::vector<std::string> files;
+  const auto add = [&files](const std::vector<std::string>& more) {
     files.insert(files.end(), more.begin(), more.end());
-  }
-  const auto certificates = config.lines("certificatefile");
-  files.insert(files.end(), certificates.begin(), certificates.end());
+  };
+  for (const char* keyword : {"identityfile", "certificatefile"}) add(config.lines(keyword));
+  for (const char* keyword : {"userknownhostsfile", "globalknownhostsfile", "revokedhostkeys"})
+    add(config.words(keyword));
   const auto found = std::find_if(files.begin(), files.end(), is_read_once);
   return found == files.end() ? std::nullopt : std::optional(*found);
 }

@@ -230,8 +230,7 @@ void CongestionAuto::judge_startup(Time now) {
 // The queue of the start-up is gone. Where rounds are long it is to be seen whose the losses are before they are answered: what is
 // left of this one will do.
 void CongestionAuto::end_drain(Time now) {
-  const bool is_long = queue_.rtt_seconds() >= to_seconds(kLongRtt);
-  const bool asks = is_long && loss_.loses_more() && loss_.own_is_vague() && !is_in_doubt();
+  const bool asks = is_long_path() && loss_.loses_more() && loss_.own_is_vague() && !is_in_doubt();
   enter(now, asks ? Phase::kDown : Phase::kLevel);
 }
 
@@ -295,9 +294,7 @@ bool CongestionAuto::waits_for_room(double target, double queue) {
 }
 
 // On a shorter path the targets soon make all equal.
-double CongestionAuto::more_for_small_share() {
-  return queue_.rtt_seconds() >= to_seconds(kLongRtt) ? small_share_.next(rate_) : 0;
-}
+double CongestionAuto::more_for_small_share() { return is_long_path() ? small_share_.next(rate_) : 0; }
 
 void CongestionAuto::enter(Time now, Phase phase) {
   if (phase_ == Phase::kStartup) small_share_.begin(start_up_.capacity());

@@ -125,6 +125,7 @@ class CongestionAuto : public CongestionController {
   double most_to_believe() const;
   double round_took(Time now) const;
   bool is_short_path() const;
+  bool is_long_path() const;
   double weight_of_round() const;
   void give_way(const ReportSample& sample);
   void note_cut();

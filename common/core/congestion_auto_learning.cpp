@@ -131,8 +131,9 @@ void CongestionAuto::end_round(const ReportSample& sample) {
     ++rounds_in_phase_;
     if (round_.covered + round_.lost >= kLeastSample) start_up_.on_full_round();
     if (phase_ != Phase::kStartup) {
-      newcomer_.on_round(queue_is_ours());
-      if (queue_is_ours()) small_share_.end();
+      const bool is_alone = queue_is_ours();
+      newcomer_.on_round(is_alone);
+      if (is_alone) small_share_.end();
       learn_rate(sample);
     }
     loss_.on_round(round_.covered, round_.lost);
@@ -249,6 +250,8 @@ double CongestionAuto::round_took(Time now) const {
 }
 
 bool CongestionAuto::is_short_path() const { return queue_.rtt_seconds() < kShortPath; }
+
+bool CongestionAuto::is_long_path() const { return queue_.rtt_seconds() >= to_seconds(kLongRtt); }
 
 // Bytes/s. What a late host makes up for comes faster than it was meant to go, and a short round may hold little else. But
 // one of few packets shows more or less by chance.
