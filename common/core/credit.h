@@ -49,7 +49,8 @@ class MemoryShares {
   std::size_t max_streams() const {
     return static_cast<std::size_t>(std::clamp<std::uint64_t>(memory_ / 16 / kEdges, 128, 4096));
   }
-  // Holes in what came, over all streams: a peer that leaves more is not losing packets, it wants our memory.
+  // Holes in what came, over all streams: a peer that leaves more is not losing packets, it wants our memory. A sender that
+  // has all of it under way, in the smallest packets, and loses each other one stays below.
   std::size_t max_holes() const { return static_cast<std::size_t>(memory_ / 1024); }
   // For what is held for sending, in blocks, and what the peer has credit for, together.
   std::uint64_t data() const { return memory_ - max_streams() * kEdges - kSpares; }

@@ -19,7 +19,6 @@ std::uint64_t RecvStream::raise_highest(std::uint64_t end) {
 RecvStream::Outcome RecvStream::on_data(std::uint64_t offset, Bytes data) {
   const std::uint64_t end = offset + data.size();
   if (const auto refused = refuse(end)) return {*refused, 0};
-  if (above_.size() >= kMaxHoles && offset > in_order_) return {Verdict::kTooManyHoles, 0};
   const Outcome taken{Verdict::kTaken, raise_highest(end)};
   if (reset_ || end <= in_order_) return taken;
   const std::uint64_t begin = std::max(offset, in_order_);

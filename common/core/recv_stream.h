@@ -12,11 +12,8 @@ namespace mcdtp {
 // The receiving half of one stream: takes bytes in any order, within its credit, and gives them out in order.
 class RecvStream {
  public:
-  // A peer that leaves more holes than this is not losing packets: it wants our memory.
-  static constexpr std::size_t kMaxHoles = 64 * 1024;
-
   // What came of a frame; anything but kTaken changed nothing.
-  enum class Verdict : std::uint8_t { kTaken, kOverCredit, kAgainstFinalSize, kTooManyHoles };
+  enum class Verdict : std::uint8_t { kTaken, kOverCredit, kAgainstFinalSize };
   struct Outcome {
     Verdict verdict = Verdict::kTaken;
     // By how much the highest offset seen rose: what session credit counts.
@@ -55,6 +52,7 @@ class RecvStream {
   // ... and has been given out.
   bool all_consumed() const { return final_size_ && consumed() == *final_size_; }
   bool is_reset() const { return reset_; }
+  // Whoever has many streams bounds their sum, see MemoryShares::max_holes().
   std::size_t holes() const { return above_.size(); }
 
  private:

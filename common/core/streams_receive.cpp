@@ -53,7 +53,6 @@ std::optional<std::string> Streams::fault(StreamId id, RecvStream::Verdict verdi
   switch (verdict) {
     case RecvStream::Verdict::kOverCredit: return name + " went beyond its credit";
     case RecvStream::Verdict::kAgainstFinalSize: return name + " contradicts its final size";
-    case RecvStream::Verdict::kTooManyHoles: return name + " has too many holes";
     case RecvStream::Verdict::kTaken: break;
   }
   return std::nullopt;

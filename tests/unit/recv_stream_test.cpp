@@ -87,16 +87,6 @@ TEST(RecvStream, ResetAfterAllCameChangesNothing) {
   EXPECT_EQ(take(stream), "abc");
 }
 
-TEST(RecvStream, HolesAreBounded) {
-  RecvStream stream(pool, 10 * RecvStream::kMaxHoles);
-  for (std::uint64_t i = 0; i < RecvStream::kMaxHoles; ++i)
-    ASSERT_EQ(data(stream, 1 + 2 * i, "x"), Verdict::kTaken);
-  EXPECT_EQ(data(stream, 1 + 2 * RecvStream::kMaxHoles, "x"), Verdict::kTooManyHoles);
-  // What closes a hole is still taken.
-  EXPECT_EQ(data(stream, 0, "x"), Verdict::kTaken);
-  EXPECT_EQ(take(stream), "xx");
-}
-
 TEST(RecvStream, AnyOrderGivesTheSameText) {
   std::mt19937 random(11);
   for (int round = 0; round < 100; ++round) {

@@ -297,6 +297,18 @@ TEST(Streams, HolesAreBoundedOverAllStreams) {
   EXPECT_FALSE(other.data(kStderr, 1, 1));
 }
 
+// The more memory, the longer and faster the path on which one stream may lose packets.
+TEST(Streams, OneStreamMayHaveAllTheHoles) {
+  constexpr std::uint64_t kMemory = 128 << 20;
+  const std::size_t most = MemoryShares(kMemory).max_holes();
+  Side side(Role::kServer);
+  side.streams.set_memory(kMemory);
+  for (std::size_t i = 0; i < most; ++i) ASSERT_FALSE(side.data(kStdio, 1 + 2 * i, 1));
+  EXPECT_FALSE(side.data(kStdio, 0, 1)) << "what closes a hole is taken";
+  EXPECT_FALSE(side.data(kStdio, 1 + 2 * most, 1));
+  EXPECT_EQ(side.data(kStdio, 3 + 2 * most, 1), "the session has too many holes");
+}
+
 TEST(Streams, WriterWaitsAndIsTold) {
   Side sender(Role::kClient);
   sender.write(kStdio, Streams::kWriteAhead);
