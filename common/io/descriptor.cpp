@@ -25,6 +25,9 @@ namespace {
 // A write of this size to a pipe that poll() calls writable does not block (pipe(7)).
 constexpr std::size_t kNonBlockingPipeBytes = PIPE_BUF;
 
+constexpr std::size_t kPipeBytes = 64 * 1024;  // of one that nobody has changed
+constexpr int kWidePipeBytes = 256 * 1024;
+
 std::runtime_error failure(const std::string& attempt, int error) {
   return std::runtime_error(attempt + ": " + std::generic_category().message(error));
 }
@@ -194,13 +197,25 @@ IoResult Descriptor::read(std::span<const MutableBytes> buffers) {
   IoResult result =
       result_of(uninterrupted([&] { return ::readv(*fd_, places.data(), static_cast<int>(count)); }));
   if (result.status == IoResult::Status::kBytes && result.bytes == 0) result.status = IoResult::Status::kEnd;
+  if (result.bytes >= kPipeBytes) widen_full_pipe();
   return result;
 }
 
 IoResult Descriptor::write(std::span<const iovec> buffers) {
   if (!is_open()) return {IoResult::Status::kError, 0, EBADF};
   const int count = static_cast<int>(std::min<std::size_t>(buffers.size(), IOV_MAX));
-  return result_of(uninterrupted([&] { return ::writev(*fd_, buffers.data(), count); }));
+  const auto write_once = [&] {
+    return result_of(uninterrupted([&] { return ::writev(*fd_, buffers.data(), count); }));
+  };
+  const IoResult result = write_once();
+  return result.status == IoResult::Status::kWouldBlock && widen_full_pipe() ? write_once() : result;
+}
+
+// Tells whether there is more room now.
+bool Descriptor::widen_full_pipe() {
+  if (std::exchange(was_full_, true)) return false;
+  const int room = fcntl(*fd_, F_GETPIPE_SZ);  // negative where it is no pipe
+  return room >= 0 && room < kWidePipeBytes && fcntl(*fd_, F_SETPIPE_SZ, kWidePipeBytes) >= 0;
 }
 
 IoResult Descriptor::write(Bytes bytes) {

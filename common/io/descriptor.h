@@ -46,6 +46,9 @@ class StdioFlags;
 // when the last borrowing object goes. A terminal is opened a second time instead, for
 // others use it meanwhile.
 //
+// A pipe that is found full gets room for 256 KiB: who writes and who reads it wake each other a quarter as often. It
+// stays as it is where the system has no more for this user (pipe(7)).
+//
 // Descriptor 2 never comes here: it may share its open file with anything. See write_stderr_all().
 //
 // Handlers run from io_context::run(), never from within a call. At most one wait each way at a time.
@@ -90,11 +93,13 @@ class Descriptor {
   Descriptor(asio::io_context& io, int fd, std::shared_ptr<StdioFlags> flags);
   void attach(int fd);
   void wait(asio::posix::stream_descriptor::wait_type type, WaitHandler handler);
+  bool widen_full_pipe();
 
   std::shared_ptr<StdioFlags> flags_;      // set where it is borrowed
   asio::posix::stream_descriptor waiter_;  // open unless is_always_ready_ or closed; it then owns the fd
   std::optional<int> fd_;                  // none once closed
   bool is_always_ready_ = false;
+  bool was_full_ = false;             // once, as far as was seen
   std::shared_ptr<char> wait_token_;  // replaced by cancel(): waits begun before know that they are void
 };
 

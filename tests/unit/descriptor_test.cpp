@@ -138,6 +138,30 @@ TEST_F(DescriptorTest, FullPipeIsWritableAgainWhenRead) {
   ::close(pipe.first);
 }
 
+TEST_F(DescriptorTest, PipeThatWasFullIsWider) {
+  const Pair written = make_pipe(), read_from = make_pipe(), idle = make_pipe();
+  const int was = fcntl(idle.first, F_GETPIPE_SZ);
+  Descriptor out(io_, written.second), in(io_, read_from.first), little(io_, idle.first);
+  EXPECT_EQ(fill(out), 256u * 1024);
+  const std::vector<std::uint8_t> full(64 * 1024);
+  ASSERT_EQ(write(read_from.second, full.data(), full.size()), static_cast<ssize_t>(full.size()));
+  std::vector<std::uint8_t> room(full.size());
+  EXPECT_EQ(in.read(room).bytes, full.size());
+  EXPECT_EQ(fcntl(read_from.second, F_GETPIPE_SZ), 256 * 1024);
+  ASSERT_EQ(write(idle.second, "abc", 3), 3);
+  EXPECT_EQ(text_of(little), "abc");
+  EXPECT_EQ(fcntl(idle.first, F_GETPIPE_SZ), was);
+  for (const int end : {written.first, read_from.second, idle.second}) ::close(end);
+}
+
+TEST_F(DescriptorTest, WiderPipeStaysAsItIs) {
+  const Pair pipe = make_pipe();
+  ASSERT_GE(fcntl(pipe.second, F_SETPIPE_SZ, 512 * 1024), 512 * 1024);
+  Descriptor out(io_, pipe.second);
+  EXPECT_EQ(fill(out), 512u * 1024);
+  ::close(pipe.first);
+}
+
 TEST_F(DescriptorTest, WaitsOnWhatIsReadyAlreadyEachTime) {
   const Pair pipe = make_pipe();
   Descriptor in(io_, pipe.first);
