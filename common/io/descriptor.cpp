@@ -25,7 +25,6 @@ namespace {
 // A write of this size to a pipe that poll() calls writable does not block (pipe(7)).
 constexpr std::size_t kNonBlockingPipeBytes = PIPE_BUF;
 
-constexpr std::size_t kPipeBytes = 64 * 1024;  // of one that nobody has changed
 constexpr int kWidePipeBytes = 256 * 1024;
 
 std::runtime_error failure(const std::string& attempt, int error) {

@@ -55,6 +55,9 @@ class StdioFlags;
 // Single-threaded, as is all that uses it. SIGPIPE is ignored by the process.
 class Descriptor {
  public:
+  // A pipe holds so much that nobody has changed.
+  static constexpr std::size_t kPipeBytes = 64 * 1024;
+
   // Owns `fd`: closes it, also where this throws. REQUIRES: fd is open and not 2.
   Descriptor(asio::io_context& io, int fd);
   // REQUIRES: fd is 0 or 1. Throws where it is closed.

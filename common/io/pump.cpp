@@ -9,7 +9,6 @@ namespace mcdtp {
 namespace {
 
 constexpr auto kStderrPause = milliseconds(5);
-constexpr std::size_t kPipeBytes = 64 * 1024;
 
 }  // namespace
 
@@ -46,7 +45,7 @@ void ReadPump::read() {
     done += result.bytes;
     rooms_ = std::clamp<std::size_t>(2 * result.bytes / BlockPool::kBlockSize, 1, kMostRooms);
     // What gave less than was asked, and than a pipe holds, is most likely empty: asking again would cost a call.
-    if (result.bytes < std::min(asked, kPipeBytes)) break;
+    if (result.bytes < std::min(asked, Descriptor::kPipeBytes)) break;
   }
   driver_.kick();
   wait();
