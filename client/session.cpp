@@ -132,7 +132,7 @@ ClientSession::ClientSession(const Options& options, const ForwardPlan& plan, Lo
   const auto addresses = login.addresses->candidates({greeting.address, login.peer_address});
   for (const Endpoint& address : addresses) tell("trying UDP and TCP at " + address.address_text());
   if (addresses.empty()) tell("the server does not know its address, or there is no IPv6 here: no UDP");
-  // First: the command, which runs already, may have ended, and its end be among the early bytes.
+  // First: the command may run already and have ended, and its end be among the early bytes.
   start_forwarding();
   driver_.add_ssh(std::make_shared<Descriptor>(io_, login.ssh->take_stdout()),
                   std::make_shared<Descriptor>(io_, login.ssh->take_stdin()), login.finder.rest());
@@ -350,7 +350,9 @@ void ClientSession::tell_statistics() const {
   for (const auto& [id, channel] : driver_.udp_channels()) unopened += channel->unopened();
   tell("sent " + std::to_string(sent.packets_sent) + " packets, " + std::to_string(sent.packets_lost) +
        " lost, " + std::to_string(sent.spurious_losses) + " of them not; dropped " +
-       std::to_string(unopened) + " from strangers");
+       std::to_string(unopened) + " from strangers, " + std::to_string(sent.bad_reports) + " bad reports");
+  tell("no room in the system for " + std::to_string(sent.kernel_drops) + " datagrams here, " +
+       std::to_string(sent.peer_kernel_drops) + " there");
   tell("datagrams of up to " + std::to_string(sent.largest_sent) + " bytes sent, " +
        std::to_string(sent.largest_received) + " received");
 }

@@ -162,6 +162,8 @@ void TransferLog::finish(Time now, const Session& session, int status) {
   field(line, "packet_bytes", counts.bytes_sent);
   field(line, "lost", counts.packets_lost);
   field(line, "spurious", counts.spurious_losses);
+  field(line, "no_room_here", counts.kernel_drops);
+  field(line, "no_room_there", counts.peer_kernel_drops);
   field(line, "rtt_min_ms", channel != nullptr ? milliseconds_of(channel->loss.rtt().min()) : "-");
   field(line, "rtt_ms", channel != nullptr ? milliseconds_of(channel->loss.rtt().smoothed()) : "-");
   field(line, "udp_channels",

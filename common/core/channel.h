@@ -23,6 +23,8 @@ struct ChannelStatistics {
   std::uint64_t bytes_received = 0;
   std::uint64_t packets_lost = 0;     // declared lost
   std::uint64_t spurious_losses = 0;  // ... wrongly
+  std::uint64_t peer_kernel_drops =
+      0;  // datagrams that the peer's system had no room for, as its reports say
 };
 
 // One way for packets, in both directions. A datagram channel may lose and reorder and has an address to
@@ -90,7 +92,8 @@ class Channel {
   // The addresses lose their proof, and everything outstanding is to be sent elsewhere.
   void doubt(Time now);
 
-  // The sender's wish for reports of this channel: a quarter of its RTT, a sixteenth while the rate is being found.
+  // The sender's wish for reports of this channel: a quarter of its RTT, a sixteenth while the rate is being found,
+  // within Receipts::kMinInterval and kMaxInterval; the least before an RTT is known, and for trains.
   Duration report_interval() const;
   // What a floor says of it: 0 while trains are sent, of which each is to be reported from its first packet on.
   Duration wished_interval() const;

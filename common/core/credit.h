@@ -12,7 +12,8 @@ namespace mcdtp {
 inline constexpr std::uint64_t kInitialStdioWindow = 1 << 20;
 inline constexpr std::uint64_t kInitialStreamWindow = 16 * 1024;
 inline constexpr std::uint64_t kInitialSessionWindow = 4 << 20;
-inline constexpr std::uint64_t kDefaultMemory = std::uint64_t{256} << 20;
+// Of a Session that is told none: the programs take a part of the host's, see default_memory().
+inline constexpr std::uint64_t kUntoldMemory = std::uint64_t{256} << 20;
 inline constexpr std::uint64_t kMinMemory = std::uint64_t{8} << 20;
 
 // A limit given out to a sender. It only rises.

@@ -75,7 +75,10 @@ void Session::set_blocked(ChannelId id, bool blocked) {
 }
 
 void Session::set_kernel_drops(ChannelId id, std::uint64_t total) {
-  if (Channel* channel = find(id)) channel->receipts.on_kernel_drops(total);
+  Channel* channel = find(id);
+  if (channel == nullptr) return;
+  statistics_.kernel_drops += total - channel->receipts.kernel_drops();
+  channel->receipts.on_kernel_drops(total);
 }
 
 // The newest TCP connection that has proved itself and answers, else the SSH channel.

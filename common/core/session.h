@@ -21,8 +21,8 @@ namespace mcdtp {
 
 struct SessionConfig {
   Role role = Role::kClient;
-  std::uint64_t channels = 4;             // datagram channels wished (client) or bound (server), 1 to 64
-  std::uint64_t memory = kDefaultMemory;  // bytes, at least kMinMemory; both ends take the smaller
+  std::uint64_t channels = 4;            // datagram channels wished (client) or bound (server), 1 to 64
+  std::uint64_t memory = kUntoldMemory;  // bytes, at least kMinMemory; both ends take the smaller
   // Makes a controller: one for all datagram channels, or one for each.
   std::function<std::unique_ptr<CongestionController>()> congestion;
   Coupling coupling = Coupling::kCoupled;
@@ -62,8 +62,11 @@ struct SessionStatistics {
   std::uint64_t packets_lost = 0;     // declared lost
   std::uint64_t spurious_losses = 0;  // ... wrongly
   std::uint64_t bad_reports = 0;      // named a number never sent, or a channel not ours
-  std::size_t largest_sent = 0;       // datagram, in bytes; probes of the path MTU do not count
-  std::size_t largest_received = 0;   // datagram, in bytes
+  // Datagrams that the system here had no room for, on its way to us, and the peer's likewise, as its reports say.
+  std::uint64_t kernel_drops = 0;
+  std::uint64_t peer_kernel_drops = 0;
+  std::size_t largest_sent = 0;      // datagram, in bytes; probes of the path MTU do not count
+  std::size_t largest_received = 0;  // datagram, in bytes
 };
 
 // The protocol's state machine, the same on both ends. It sees opened packets, knows no sockets and no clock:
@@ -77,16 +80,18 @@ class Session {
   // Before datagram channels are decided on, a stream channel holds no more than this unreported.
   static constexpr std::uint64_t kStreamChannelWindow = Channel::kMinStreamWindow;
 
+  // REQUIRES: config.congestion.
   Session(Time now, SessionConfig config);
 
   // ---- channels ----
-  // `candidates`: far addresses to probe; none on the server, which learns them.
+  // Each id once. `candidates`: far addresses to probe; none on the server, which learns them.
   void add_datagram_channel(Time now, ChannelId id, const std::vector<PathId>& candidates);
   void add_stream_channel(Time now, ChannelId id);
   // The connection is gone: what it carried and was not reported is sent elsewhere.
   void remove_channel(Time now, ChannelId id);
   // Its socket or pipe takes nothing now, or takes again.
   void set_blocked(ChannelId id, bool blocked);
+  // `total`: of its socket, ever.
   void set_kernel_drops(ChannelId id, std::uint64_t total);
 
   // ---- packets ----
@@ -147,6 +152,7 @@ class Session {
 
   // receiving
   void on_frame(Time now, Channel& channel, const Frame& frame);
+  void note_peer_drops(Channel& channel, std::uint64_t total);
   void on_report(Time now, const Channel& from, const ReportFrame& report);
   void on_floor(const FloorFrame& floor);
   void on_exchange(Time now, const ExchangeFrame& exchange);

@@ -107,6 +107,12 @@ void Session::on_floor(const FloorFrame& floor) {
   if (Channel* channel = find(floor.channel)) channel->receipts.on_floor(floor);
 }
 
+// Reports may overtake each other.
+void Session::note_peer_drops(Channel& channel, std::uint64_t total) {
+  if (total <= channel.statistics.peer_kernel_drops) return;
+  statistics_.peer_kernel_drops += total - std::exchange(channel.statistics.peer_kernel_drops, total);
+}
+
 void Session::on_report(Time now, const Channel& from, const ReportFrame& report) {
   Channel* channel = find(report.channel);
   ReportNews news;
@@ -114,6 +120,7 @@ void Session::on_report(Time now, const Channel& from, const ReportFrame& report
     ++statistics_.bad_reports;
     return;
   }
+  note_peer_drops(*channel, report.kernel_drops);
   // What it carried may be forgotten by then.
   if (news.newer) channel->on_answer();
   const bool was_proved = channel->proved();

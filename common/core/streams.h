@@ -81,6 +81,7 @@ class Streams {
   MutableBytes write_room(StreamId id);
   // The same, several pieces that follow one another: how many.
   std::size_t write_rooms(StreamId id, std::span<MutableBytes> rooms);
+  // REQUIRES: the room given last has `size` bytes or more.
   void wrote(StreamId id, std::size_t size);
   void finish(StreamId id);
   // No bytes follow: what they came from was reset after the last one. The reader has them all, and then the reset.
@@ -197,7 +198,7 @@ class Streams {
 
   ControlQueue& control_;
   std::deque<StreamNews>& news_;
-  MemoryShares shares_{kDefaultMemory};
+  MemoryShares shares_{kUntoldMemory};
   std::uint64_t most_session_window_ = MemoryShares(kMinMemory).session_window(0);
   BlockPool sending_;
   BlockPool receiving_;

@@ -14,7 +14,7 @@ struct SendingOptions {
   std::optional<std::uint64_t> rate;  // bits of payload a second, over all channels
   Coupling coupling = Coupling::kCoupled;
   std::size_t max_datagram = kMaxDatagram;
-  std::uint64_t memory = kDefaultMemory;       // bytes, see SessionConfig
+  std::uint64_t memory = kUntoldMemory;        // bytes, see SessionConfig
   std::optional<std::uint64_t> max_rate = {};  // as `rate`: never more, whatever the congestion control says
 };
 

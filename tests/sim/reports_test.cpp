@@ -41,7 +41,7 @@ TEST(Reports, NothingIsResentBecauseAReportHadNoRoom) {
   }
 }
 
-// The course report's link: some five reports a round trip and channel, well below 3 % of the way forth; and one for each
+// The link `course`: some five reports a round trip and channel, well below 3 % of the way forth; and one for each
 // packet of the first trains, which take two round trips.
 TEST(Reports, AreFewOnTheWayBack) {
   World world(link(100, 50, 0.05, 8));
@@ -53,6 +53,19 @@ TEST(Reports, AreFewOnTheWayBack) {
   constexpr double kOfTrains = 2.0 * kInitialWindow / 1200;
   EXPECT_LT(static_cast<double>(back.packets_sent), 7 * 8 * world.seconds_passed() / 0.1 + kOfTrains);
   EXPECT_EQ(forth.spurious_losses, 0u);
+}
+
+// What the receiver's system had no room for is told to the sender: of all channels, each counted once.
+TEST(Reports, TellWhatTheSystemHadNoRoomFor) {
+  World world(link(100, 5, 0, 2));
+  world.server.session().set_kernel_drops(0, 3);
+  world.server.session().set_kernel_drops(1, 2);
+  world.server.session().set_kernel_drops(1, 4);
+  world.client.send(kStdio, 2'000'000);
+  EXPECT_TRUE(world.run_until([&] { return world.server.ended(kStdio); }, seconds(20)));
+  EXPECT_EQ(world.server.session().statistics().kernel_drops, 7u);
+  EXPECT_EQ(world.client.session().statistics().peer_kernel_drops, 7u);
+  EXPECT_EQ(world.server.session().statistics().peer_kernel_drops, 0u);
 }
 
 // Where channels take turns faster than reports are due, as they do after the start, those of all go at once: a wake-up

@@ -33,7 +33,7 @@ struct WorldSettings {
   std::optional<std::uint64_t> fixed_rate_bps;
   Pacing pacing = Pacing::kTrains;
   Coupling coupling = Coupling::kCoupled;
-  std::uint64_t memory = kDefaultMemory;
+  std::uint64_t memory = kUntoldMemory;
   std::optional<std::uint64_t> server_memory;  // where it is another
   // Links of another world, crossed instead of `up` and `down`: see run_together().
   std::shared_ptr<Link> shared_up;

@@ -40,9 +40,9 @@ TEST(MemoryShares, NeverComeToMoreThanTheMemory) {
 }
 
 TEST(MemoryShares, OneAloneHasMostManyHaveTheSame) {
-  const MemoryShares shares(kDefaultMemory);
+  const MemoryShares shares(kUntoldMemory);
   const std::uint64_t all = shares.session_window(0);
-  EXPECT_GE(shares.stream_window(all, 2, 0), kDefaultMemory * 2 / 3);
+  EXPECT_GE(shares.stream_window(all, 2, 0), kUntoldMemory * 2 / 3);
   // Each takes what it may while the others hold as much.
   std::uint64_t one = 0;
   for (int i = 0; i < 100; ++i)

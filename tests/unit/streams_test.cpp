@@ -126,7 +126,7 @@ TEST(Streams, StreamsMadeLaterBeginSmallAndGrow) {
   }
   while (!receiver.control.empty()) receiver.control.pop();
   ASSERT_FALSE(receiver.streams.on_open({kFirstClientStream, "x"}));
-  const std::uint64_t reserve = MemoryShares(kDefaultMemory).reserve();
+  const std::uint64_t reserve = MemoryShares(kUntoldMemory).reserve();
   ASSERT_EQ(receiver.waiting<StreamCreditFrame>().size(), 1u);
   EXPECT_EQ(receiver.waiting<StreamCreditFrame>()[0].limit, reserve);
   ASSERT_FALSE(receiver.data(kFirstClientStream, 0, reserve));
@@ -165,7 +165,7 @@ struct Filler {
 };
 
 TEST(Streams, PausedReadersNeverStopAnother) {
-  for (const std::uint64_t memory : {kMinMemory, std::uint64_t{64} << 20, kDefaultMemory}) {
+  for (const std::uint64_t memory : {kMinMemory, std::uint64_t{64} << 20, kUntoldMemory}) {
     Side side(Role::kServer);
     side.streams.set_memory(memory);
     Time now = Time{} + seconds(1);
@@ -180,7 +180,7 @@ TEST(Streams, PausedReadersNeverStopAnother) {
 }
 
 TEST(Streams, OneAloneHasMostOfTheMemory) {
-  for (const std::uint64_t memory : {std::uint64_t{64} << 20, kDefaultMemory}) {
+  for (const std::uint64_t memory : {std::uint64_t{64} << 20, kUntoldMemory}) {
     Side side(Role::kServer);
     side.streams.set_memory(memory);
     Time now = Time{} + seconds(1);

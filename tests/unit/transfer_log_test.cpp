@@ -55,8 +55,9 @@ TEST_F(TransferLogTest, OneLineForEachTransfer) {
   const auto all = lines("small");
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0].find("start=20"), 0u);
-  for (const char* word : {"host=far", "status=0", "seconds=1.500", "sent_bytes=0", "received_bytes=0",
-                           "packets=0", "lost=0", "spurious=0", "rtt_ms=-", "udp_channels=1"})
+  for (const char* word :
+       {"host=far", "status=0", "seconds=1.500", "sent_bytes=0", "received_bytes=0", "packets=0", "lost=0",
+        "spurious=0", "no_room_here=0", "no_room_there=0", "rtt_ms=-", "udp_channels=1"})
     expect_has(all[0], word);
   expect_has(all[1], "status=7");
 }
