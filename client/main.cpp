@@ -33,7 +33,7 @@ int print(std::string_view text) {
 // The real ssh, with the same words, for what it alone can do.
 [[noreturn]] void become_ssh(const mcdtp::Options& options, const std::string& reason) {
   if (options.verbose > 0) say("going on as ssh: " + reason);
-  mcdtp::hand_over(options.words_for_hand_over());
+  mcdtp::hand_over(options.words_for_hand_over);
 }
 
 std::int64_t seconds_since_1970() { return mcdtp::time_of_day().tv_sec; }
@@ -61,7 +61,7 @@ int without_greeting(const mcdtp::Options& options, mcdtp::Login& login,
   }
   login.ssh.reset();
   if (background != nullptr) background->give_back_stderr();
-  mcdtp::hand_over(options.words_for_hand_over());
+  mcdtp::hand_over(options.words_for_hand_over);
 }
 
 bool has_begun(GreetingFinder::Result result, const mcdtp::Options& options,

@@ -126,7 +126,7 @@ void Parser::read_command() {
 
 void Parser::finish() {
   options_.ssh_words = for_bootstrap_.words();
-  options_.hand_over_words = for_hand_over_.words();
+  options_.words_for_hand_over = for_hand_over_.words();
   options_.user = settings_.user;
   options_.port = settings_.port ? parse_port(*settings_.port) : std::nullopt;
   options_.subsystem = settings_.session_type == SessionType::kSubsystem;

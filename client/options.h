@@ -14,7 +14,7 @@ namespace mcdtp {
 
 enum class Action {
   kRun,
-  kHandOver,    // exec the real ssh with words_for_hand_over()
+  kHandOver,    // exec the real ssh with words_for_hand_over
   kUsageError,  // say `message` and exit 255
   kHelp,
   kVersion,
@@ -67,8 +67,7 @@ struct Options {
   // as -l and -p; without host and command, without ours, and without what would take the bootstrap's stdin.
   std::vector<std::string> ssh_words;
   // The whole command line without our own options; argv[0] is not among them.
-  const std::vector<std::string>& words_for_hand_over() const { return hand_over_words; }
-  std::vector<std::string> hand_over_words;
+  std::vector<std::string> words_for_hand_over;
 };
 
 // Parses the command line without argv[0]; what it leaves open, the preferences decide. Pure: it asks neither files nor

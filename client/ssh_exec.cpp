@@ -1,6 +1,5 @@
 #include "client/ssh_exec.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

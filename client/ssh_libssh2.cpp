@@ -25,7 +25,7 @@ constexpr int kFailure = 255;
 constexpr std::size_t kMaxQueued = 64 * 1024;
 constexpr unsigned kWindow = 16 << 20;
 constexpr unsigned kPacket = 32768;
-constexpr std::size_t kMaxExecLine = 32000;  // libssh2 refuses packets of 34,744 bytes and more
+constexpr std::size_t kMostForLibssh2 = 32000;  // libssh2 refuses packets of 34,744 bytes and more
 constexpr milliseconds kPatience = seconds(20);
 
 // What libssh2 hands to our callbacks. In duplex a packet of libssh2's that is half sent makes reading fail,
@@ -397,7 +397,7 @@ std::string libssh2_library_version() {
 
 int run_libssh2(const Libssh2Plan& plan, const std::string& exec_line,
                 const std::function<void(const std::string&)>& on_authenticated) {
-  if (exec_line.size() > kMaxExecLine) throw std::runtime_error("the command is too long for libssh2");
+  if (exec_line.size() > kMostForLibssh2) throw std::runtime_error("the command is too long for libssh2");
   signal(SIGPIPE, SIG_IGN);
   Session session(plan.host, patience_of(plan.config));
   const auto channel = log_in(session, plan);

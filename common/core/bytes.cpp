@@ -1,6 +1,5 @@
 #include "common/core/bytes.h"
 
-#include <algorithm>
 #include <bit>
 #include <cstring>
 

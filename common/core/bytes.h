@@ -65,6 +65,7 @@ class Writer {
 // Overwrites secrets in a way that the compiler keeps.
 void wipe(MutableBytes secret);
 
+// Lower case; unset for an odd number of digits and for anything but 0-9 and a-f.
 std::string to_hex(Bytes data);
 std::optional<std::vector<std::uint8_t>> from_hex(std::string_view text);
 

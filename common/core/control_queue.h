@@ -20,6 +20,7 @@ class ControlQueue {
   }
   // REQUIRES: !empty().
   const ControlFrame& front() const { return newest_.find(places_.front())->second; }
+  // REQUIRES: !empty().
   void pop() {
     newest_.erase(places_.front());
     places_.pop_front();

@@ -49,7 +49,6 @@ void LossDetector::cover(Time now, PacketNumber number, SentPackets& sent, Repor
   if (packet->undecided()) {
     news.covered.push_back(number);
   } else if (packet->state == SentPacket::State::kLost) {
-    ++spurious_;
     const PacketNumber distance =
         largest_covered_.value_or(number) - std::min(number, largest_covered_.value_or(number));
     reordering_.on_spurious(now, distance, now - packet->sent_at - expected(), rtt_.smoothed());

@@ -104,7 +104,6 @@ class LossDetector {
 
   const RttEstimator& rtt() const { return rtt_; }
   const Reordering& reordering() const { return reordering_; }
-  std::uint64_t spurious() const { return spurious_; }
 
  private:
   // When a packet should have been reported, after it was sent.
@@ -121,7 +120,6 @@ class LossDetector {
   Time waiting_since_{};
   int backoff_ = 0;
   int probes_unanswered_ = 0;
-  std::uint64_t spurious_ = 0;
 };
 
 }  // namespace mcdtp

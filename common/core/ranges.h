@@ -23,6 +23,7 @@ class RangeSet {
   std::uint64_t add(std::uint64_t begin, std::uint64_t end);
   void subtract(std::uint64_t begin, std::uint64_t end);
   void remove_below(std::uint64_t bound) { subtract(0, bound); }
+  // REQUIRES: !empty().
   void pop_front() { ranges_.pop_front(); }
   void clear() { ranges_.clear(); }
 

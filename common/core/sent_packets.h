@@ -94,7 +94,7 @@ class SentPackets {
   SentPacket& add(SentPacket packet);
   // nullptr: forgotten, or never sent.
   SentPacket* find(PacketNumber number);
-  // A resolved packet changes the sums, so states change only here.
+  // A resolved packet changes the sums, so states change only here. REQUIRES: state is kCovered, kLost or kSilent.
   void resolve(SentPacket& packet, SentPacket::State state);
   // Forgets resolved packets from the front; lost ones only once they were declared so before `lost_before`,
   // so that a late report of them can still be noticed.

@@ -74,7 +74,7 @@ class Descriptor {
 
   // REQUIRES: buffer is not empty.
   [[nodiscard]] IoResult read(MutableBytes buffer);
-  // REQUIRES: buffers are not empty.
+  // Fills the first 64 at most. REQUIRES: buffers are not empty.
   [[nodiscard]] IoResult read(std::span<const MutableBytes> buffers);
   // May take less than offered.
   [[nodiscard]] IoResult write(std::span<const iovec> buffers);

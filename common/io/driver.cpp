@@ -1,6 +1,5 @@
 #include "common/io/driver.h"
 
-#include <algorithm>
 #include <asio/post.hpp>
 #include <utility>
 

@@ -2,7 +2,6 @@
 
 #include <arpa/inet.h>
 #include <net/if.h>
-#include <netdb.h>
 
 #include <charconv>
 #include <cstring>

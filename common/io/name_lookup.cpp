@@ -1,6 +1,5 @@
 #include "common/io/name_lookup.h"
 
-#include <asio/executor_work_guard.hpp>
 #include <asio/post.hpp>
 #include <deque>
 #include <mutex>

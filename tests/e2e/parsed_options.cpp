@@ -63,5 +63,5 @@ int main(int argc, char** argv) {
   print("addressfamily", std::string(name_of(options.address_family)));
   print("terminal", options.terminal_if_stdin_is_one);
   print_words("ssh-word", options.ssh_words);
-  print_words("hand-over-word", options.words_for_hand_over());
+  print_words("hand-over-word", options.words_for_hand_over);
 }

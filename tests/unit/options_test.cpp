@@ -308,7 +308,7 @@ TEST(Options, HandsOver) {
     const Options got = parse_options(row);
     EXPECT_EQ(got.action, Action::kHandOver) << got.message;
     EXPECT_NE(got.message, "");
-    EXPECT_EQ(join(got.words_for_hand_over()), join(row));
+    EXPECT_EQ(join(got.words_for_hand_over), join(row));
   }
 }
 
@@ -425,7 +425,7 @@ TEST(Options, RealSshAgrees) {
     const Options got = parse_options(row);
     const std::string ours = resolved(got.ssh_words + Words{"--", got.host});
     EXPECT_NE(ours, "");
-    EXPECT_EQ(ours, resolved(got.words_for_hand_over()));
+    EXPECT_EQ(ours, resolved(got.words_for_hand_over));
     if (got.user) {
       EXPECT_NE(("\n" + ours).find("\nuser " + *got.user + "\n"), std::string::npos);
     }

@@ -38,7 +38,7 @@ TEST(OwnOptions, AreTakenOutForTheRealSsh) {
     SCOPED_TRACE(join(row.words));
     const Options got = parse_options(row.words);
     EXPECT_EQ(got.action, Action::kHandOver) << got.message;
-    EXPECT_EQ(join(got.words_for_hand_over()), join(row.hand_over));
+    EXPECT_EQ(join(got.words_for_hand_over), join(row.hand_over));
   }
 }
 

@@ -142,7 +142,7 @@ TEST(Preferences, TheSwitch) {
     const Options got = parse_options(Words{"-c", "3", "-q", row.host, "id"}, all);
     EXPECT_EQ(got.action, row.action) << got.message;
     if (row.action == Action::kHandOver) {
-      EXPECT_EQ(got.words_for_hand_over(), (Words{"-q", row.host, "id"}));
+      EXPECT_EQ(got.words_for_hand_over, (Words{"-q", row.host, "id"}));
     }
   }
   EXPECT_EQ(parse_options(Words{"github.com", "id"}, with_file("Host github.com\nShim on")).action,
