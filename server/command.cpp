@@ -1,6 +1,7 @@
 #include "server/command.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <pwd.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -23,6 +24,8 @@ namespace {
 constexpr int kExecFailed = 1;
 // How the ssh client reports death by a signal.
 constexpr int kKilledStatus = 255;
+// A command may see that nobody is there any more, and clean up or come to its end, before it is hung up.
+constexpr int kGraceMs = 5000;
 
 [[noreturn]] void throw_errno(const char* attempt) {
   throw std::system_error(errno, std::generic_category(), attempt);
@@ -195,19 +198,21 @@ void stop_ignoring_children() {
 }
 
 // Runs in the guardian, a process of the command's group that holds nothing but the reading end of a pipe.
-// Its end without a word says that the server died without having reaped the command. Being a member keeps
-// the group's number from becoming a stranger's, so that the signal cannot miss. All signals are blocked
-// here: those to the group are not meant for it.
+// Its end without a word says that the server has gone without having reaped the command: if that does not end in
+// kGraceMs the group is hung up. Being a member keeps the group's number from becoming a stranger's, so that the
+// signal cannot miss. All signals are blocked here: those to the group are not meant for it.
 [[noreturn]] void guard(int server) {
   prctl(PR_SET_NAME, "mcdtp-guardian");
   for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(server, fd);
   close_all_but_standard();
+  // Where there are no such descriptors (below Linux 5.3) the whole time is waited.
+  pollfd leader{static_cast<int>(syscall(SYS_pidfd_open, getpgrp(), 0)), POLLIN, 0};
   char word = 0;
   ssize_t got = 0;
   do {
     got = read(STDIN_FILENO, &word, sizeof word);
   } while (got < 0 && errno == EINTR);
-  if (got == 0) kill(0, SIGHUP);
+  if (got == 0 && poll(&leader, 1, kGraceMs) == 0) kill(0, SIGHUP);
   _exit(0);
 }
 
@@ -283,9 +288,7 @@ std::optional<int> Command::try_reap() {
 
 void Command::hang_up() {
   if (std::exchange(hung_up_, true)) return;
-  // No such group: it is not yet leader of one, and the signal waits for it alone.
-  if (!status_ && kill(-pid_, SIGHUP) != 0) kill(pid_, SIGHUP);
-  dismiss_guardian();
+  lifeline_.close();
   stdin_.close();
   stdout_.close();
   stderr_.close();

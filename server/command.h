@@ -38,8 +38,9 @@ std::optional<std::string> find_subsystem(std::string_view name);
 // 1. Once reaped nobody is signalled any more: background jobs live on, as under ssh, and the number may be
 //    another process group's by then.
 // 2. The destructor closes the pipes that were not released and waits for nobody.
-// 3. Where this process or this object ends otherwise than after try_reap() or hang_up(), the process group
-//    gets SIGHUP: a small process that is one of the group, and lives until then, sees to it.
+// 3. Where this process or this object ends otherwise than after try_reap(), the process group gets SIGHUP, unless the
+//    command ends within a few seconds, as what sees its stdin end or its parent gone may: a small process that is
+//    one of the group, and lives until then, sees to it.
 class Command {
  public:
   // Starts it. Throws where there is no such subsystem and where the system gives no pipe or process; a shell
@@ -60,8 +61,7 @@ class Command {
   // Has it ended, and how: 0 to 255, 255 for death by a signal, as the ssh client reports it. Never waits. To
   // be called upon SIGCHLD; once set it stays the same.
   std::optional<int> try_reap();
-  // The client is gone: SIGHUP to the process group unless the command was reaped, and the pipes are closed.
-  // Once: a second call does nothing.
+  // The client is gone: the pipes are closed, and invariant 3 holds from now on. Once: a second call does nothing.
   void hang_up();
 
  private:
@@ -70,7 +70,7 @@ class Command {
   OwnedFd stdin_;
   OwnedFd stdout_;
   OwnedFd stderr_;
-  OwnedFd lifeline_;  // to the guardian: closed without a word it says that we died
+  OwnedFd lifeline_;  // to the guardian: closed without a word it says that we are gone
   pid_t pid_ = 0;
   bool hung_up_ = false;
   std::optional<int> status_;

@@ -53,6 +53,18 @@ parallel_run() {
 }
 as_ssh parallel parallel_run
 
+# Its far wrapper has the job in a group of its own, and ends it once it finds its parent gone.
+parallel_gives_up() {
+  export PARALLEL_HOME=$PWD/../$name.parallel
+  mkdir "$PARALLEL_HOME" && touch "$PARALLEL_HOME/will-cite"
+  local started=$PWD/../$name.started
+  job_is_gone() { [ -s "$started" ] && ! kill -0 "$(cat "$started")" 2>/dev/null; }
+  parallel --ssh "$rsh" -S far --timeout 3 "echo \$\$ >$started; exec sleep {}" ::: 1000
+  echo $?
+  becomes_true job_is_gone && echo "the job is gone"
+}
+as_ssh parallel-timeout parallel_gives_up
+
 # docker's client on both sides, between them a daemon's socket that answers what `docker version` asks.
 docker_client=$(PATH=$PATH:$MCDTP_BIN/../tools command -v docker)
 if [ -z "$docker_client" ]; then

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <deque>
 #include <filesystem>
 #include <stdexcept>
 
@@ -263,11 +264,27 @@ TEST_F(CommandTest, HangUpComesOnceThoughWeEndToo) {
 
 // However early: it may not yet lead its group, nor be the shell.
 TEST_F(CommandTest, HangUpAtOnceEndsItToo) {
-  for (int i = 0; i < 20; ++i) {
-    Command command(line("exec sleep 1000"));
-    command.hang_up();
-    EXPECT_EQ(wait_for_end(command), 255);
+  std::deque<Command> commands;
+  for (int i = 0; i < 20; ++i) commands.emplace_back(line("exec sleep 1000")).hang_up();
+  for (Command& command : commands) EXPECT_EQ(wait_for_end(command), 255);
+}
+
+// What sees its stdin end, or its parent, has time to clean up, and what it leaves behind is none of ours.
+TEST_F(CommandTest, WhatEndsByItselfIsNotHungUp) {
+  const int fifo = make_fifo();
+  Command command(
+      line("exec 3>fifo; trap 'echo hangup >&3' HUP; { until [ -e over ]; do sleep 0.02; done; echo lives "
+           ">&3; } & "
+           "echo ready; cat; echo cleaned >&3"));
+  ASSERT_EQ(read_line(command.stdout_pipe().get()), "ready");
+  command.hang_up();
+  EXPECT_EQ(wait_for_end(command), 0);
+  EXPECT_EQ(read_line(fifo), "cleaned");
+  while (waitpid(-1, nullptr, 0) > 0) {
   }
+  OwnedFd(creat((home_ / "over").c_str(), 0600)).close();
+  EXPECT_EQ(read_all(fifo), "lives\n");
+  close(fifo);
 }
 
 // A background job's stdin is /dev/null unless it is given another descriptor.
