@@ -5,7 +5,7 @@
 #include <charconv>
 #include <span>
 
-#include "common/core/congestion.h"
+#include "common/core/congestion/congestion.h"
 #include "common/core/scaled_number.h"
 
 namespace mcdtp {

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "common/core/congestion.h"
+#include "common/core/congestion/congestion.h"
 
 namespace mcdtp {
 namespace {

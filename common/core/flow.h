@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "common/core/congestion.h"
+#include "common/core/congestion/congestion.h"
 #include "common/core/delivery_rate.h"
 #include "common/core/pacer.h"
 

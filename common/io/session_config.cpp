@@ -4,7 +4,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "common/core/congestion_capped.h"
+#include "common/core/congestion/congestion_capped.h"
 #include "common/io/system.h"
 
 namespace mcdtp {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "common/core/check.h"
-#include "common/core/congestion.h"
+#include "common/core/congestion/congestion.h"
 #include "common/core/pacer.h"
 #include "tests/fuzz/session_pair.h"
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <iomanip>
 
-#include "common/core/congestion_daimd.h"
+#include "common/core/congestion/congestion_daimd.h"
 #include "tests/sim/world.h"
 
 // What each congestion control but `auto` makes of a link: slopes, floors and shares, in virtual time.

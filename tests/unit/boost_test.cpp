@@ -1,4 +1,4 @@
-#include "common/core/boost.h"
+#include "common/core/congestion/boost.h"
 
 #include <gtest/gtest.h>
 

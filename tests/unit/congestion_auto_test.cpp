@@ -1,11 +1,11 @@
-#include "common/core/congestion_auto.h"
+#include "common/core/congestion/congestion_auto.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
 
-#include "common/core/congestion_fixed.h"
+#include "common/core/congestion/congestion_fixed.h"
 
 namespace mcdtp {
 namespace {

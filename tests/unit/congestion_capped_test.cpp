@@ -1,4 +1,4 @@
-#include "common/core/congestion_capped.h"
+#include "common/core/congestion/congestion_capped.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "common/core/congestion_cubic.h"
+#include "common/core/congestion/congestion_cubic.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "common/core/congestion_daimd.h"
+#include "common/core/congestion/congestion_daimd.h"
 
 #include <gtest/gtest.h>
 

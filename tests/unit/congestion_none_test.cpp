@@ -1,4 +1,4 @@
-#include "common/core/congestion_none.h"
+#include "common/core/congestion/congestion_none.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "common/core/dispersion.h"
+#include "common/core/congestion/dispersion.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "common/core/congestion_fixed.h"
+#include "common/core/congestion/congestion_fixed.h"
 
 namespace mcdtp {
 namespace {

@@ -1,4 +1,4 @@
-#include "common/core/head_start.h"
+#include "common/core/congestion/head_start.h"
 
 #include <gtest/gtest.h>
 

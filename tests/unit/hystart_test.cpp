@@ -1,4 +1,4 @@
-#include "common/core/hystart.h"
+#include "common/core/congestion/hystart.h"
 
 #include <gtest/gtest.h>
 

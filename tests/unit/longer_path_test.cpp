@@ -1,4 +1,4 @@
-#include "common/core/longer_path.h"
+#include "common/core/congestion/longer_path.h"
 
 #include <gtest/gtest.h>
 

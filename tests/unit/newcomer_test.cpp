@@ -1,4 +1,4 @@
-#include "common/core/newcomer.h"
+#include "common/core/congestion/newcomer.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "common/core/congestion.h"
+#include "common/core/congestion/congestion.h"
 
 namespace mcdtp {
 namespace {

@@ -1,4 +1,4 @@
-#include "common/core/queue_delay.h"
+#include "common/core/congestion/queue_delay.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "common/core/queue_target.h"
+#include "common/core/congestion/queue_target.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "common/core/rate_steps.h"
+#include "common/core/congestion/rate_steps.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "common/core/rtt_probe.h"
+#include "common/core/congestion/rtt_probe.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "common/core/congestion.h"
+#include "common/core/congestion/congestion.h"
 
 namespace mcdtp {
 namespace {

@@ -1,4 +1,4 @@
-#include "common/core/settling.h"
+#include "common/core/congestion/settling.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "common/core/small_share.h"
+#include "common/core/congestion/small_share.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "common/core/congestion_auto.h"
+#include "common/core/congestion/congestion_auto.h"
 
 #include <algorithm>
 
-#include "common/core/queue_target.h"
+#include "common/core/congestion/queue_target.h"
 
 namespace mcdtp {
 namespace {

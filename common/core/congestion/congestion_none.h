@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "common/core/congestion.h"
+#include "common/core/congestion/congestion.h"
 
 namespace mcdtp {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "common/core/congestion_cubic.h"
+#include "common/core/congestion/congestion_cubic.h"
 
 namespace mcdtp {
 

@@ -1,17 +1,17 @@
 #pragma once
 
-#include "common/core/boost.h"
-#include "common/core/contest.h"
-#include "common/core/longer_path.h"
-#include "common/core/newcomer.h"
-#include "common/core/path_loss.h"
-#include "common/core/queue_delay.h"
-#include "common/core/rate_steps.h"
-#include "common/core/rtt_probe.h"
+#include "common/core/congestion/boost.h"
+#include "common/core/congestion/contest.h"
+#include "common/core/congestion/longer_path.h"
+#include "common/core/congestion/newcomer.h"
+#include "common/core/congestion/path_loss.h"
+#include "common/core/congestion/queue_delay.h"
+#include "common/core/congestion/rate_steps.h"
+#include "common/core/congestion/rtt_probe.h"
+#include "common/core/congestion/settling.h"
+#include "common/core/congestion/small_share.h"
+#include "common/core/congestion/start_up.h"
 #include "common/core/sent_packets.h"
-#include "common/core/settling.h"
-#include "common/core/small_share.h"
-#include "common/core/start_up.h"
 
 namespace mcdtp {
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "common/core/congestion_auto.h"
+#include "common/core/congestion/congestion_auto.h"
 
 // What the controller learns of the path: from reports, and at the end of each round.
 namespace mcdtp {

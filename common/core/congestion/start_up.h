@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "common/core/congestion.h"
-#include "common/core/head_start.h"
-#include "common/core/queue_delay.h"
+#include "common/core/congestion/congestion.h"
+#include "common/core/congestion/head_start.h"
+#include "common/core/congestion/queue_delay.h"
 
 namespace mcdtp {
 

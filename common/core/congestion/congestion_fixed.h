@@ -1,6 +1,6 @@
 #pragma once
 
-#include "common/core/congestion.h"
+#include "common/core/congestion/congestion.h"
 
 namespace mcdtp {
 

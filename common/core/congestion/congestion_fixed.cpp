@@ -1,4 +1,4 @@
-#include "common/core/congestion_fixed.h"
+#include "common/core/congestion/congestion_fixed.h"
 
 #include <algorithm>
 #include <cmath>

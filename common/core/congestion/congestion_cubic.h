@@ -2,8 +2,8 @@
 
 #include <limits>
 
-#include "common/core/congestion.h"
-#include "common/core/hystart.h"
+#include "common/core/congestion/congestion.h"
+#include "common/core/congestion/hystart.h"
 
 namespace mcdtp {
 

@@ -1,10 +1,10 @@
-#include "common/core/congestion.h"
+#include "common/core/congestion/congestion.h"
 
-#include "common/core/congestion_auto.h"
-#include "common/core/congestion_cubic.h"
-#include "common/core/congestion_daimd.h"
-#include "common/core/congestion_fixed.h"
-#include "common/core/congestion_none.h"
+#include "common/core/congestion/congestion_auto.h"
+#include "common/core/congestion/congestion_cubic.h"
+#include "common/core/congestion/congestion_daimd.h"
+#include "common/core/congestion/congestion_fixed.h"
+#include "common/core/congestion/congestion_none.h"
 
 namespace mcdtp {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "common/core/congestion.h"
-#include "common/core/dispersion.h"
+#include "common/core/congestion/congestion.h"
+#include "common/core/congestion/dispersion.h"
 
 namespace mcdtp {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "common/core/path_loss.h"
+#include "common/core/congestion/path_loss.h"
 #include "common/core/types.h"
 
 namespace mcdtp {

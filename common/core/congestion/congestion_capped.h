@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "common/core/congestion.h"
+#include "common/core/congestion/congestion.h"
 
 namespace mcdtp {
 
