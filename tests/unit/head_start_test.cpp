@@ -33,7 +33,6 @@ TEST(HeadStart, KnowsNothingAtFirst) {
   EXPECT_TRUE(head_start.wants_trains());
   EXPECT_EQ(head_start.rate(kAny), 0);
   EXPECT_TRUE(std::isinf(head_start.bound(0, 1)) && std::isinf(head_start.bound(kAny, 1)));
-  EXPECT_FALSE(head_start.is_reached_by(kAny));
 }
 
 TEST(HeadStart, GoesToMoreThanHalfAndThenToAll) {
@@ -45,15 +44,12 @@ TEST(HeadStart, GoesToMoreThanHalfAndThenToAll) {
   EXPECT_NEAR(head_start.bound(kRate / 2, 1), kRate, kRate / 100);
   EXPECT_NEAR(head_start.bound(kRate, 1), 1.12 * kRate, kRate / 100);
   EXPECT_NEAR(head_start.bound(kRate, 0.9), 1.12 * kRate / 0.9, kRate / 100);
-  EXPECT_FALSE(head_start.is_reached_by(0.7 * kRate));
-  EXPECT_TRUE(head_start.is_reached_by(0.9 * kRate));
 }
 
 TEST(HeadStart, BindsNobodyWhoGetsMoreThanTheTrainsSaid) {
   HeadStart head_start;
   show_trains(head_start, 3);
   EXPECT_TRUE(std::isinf(head_start.bound(1.2 * kRate, 1)));
-  EXPECT_FALSE(head_start.is_reached_by(1.2 * kRate));
 }
 
 // Trains that a fast path passes in less time than hosts can tell.

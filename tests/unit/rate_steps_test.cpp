@@ -73,12 +73,6 @@ TEST(RateSteps, LossEndsALargeOne) {
   EXPECT_FALSE(steps.is_large());
 }
 
-TEST(RateSteps, TheFirstIsLargeWhereTheRateIsLow) {
-  RateSteps steps;
-  steps.set_rate_is_low(true);
-  expect_near(paces(steps, 2, 1e9), {1.36, 1.36 * 2});
-}
-
 TEST(RateSteps, NearTheCeilingThePaceRestsAndStepsAreSmall) {
   RateSteps steps;
   steps.found_ceiling(kRate, kRound);

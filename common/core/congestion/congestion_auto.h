@@ -19,8 +19,7 @@ namespace mcdtp {
 //   rate      bytes/s that the path takes from us: what is delivered, divided by 1 - p0, for the wire is full although
 //             p0 of it is lost; of a round that chance has dealt more or fewer losses, by what it has lost. While a queue
 //             stands (on a short path: has settled, see Settling) that is what the path can do, and the mean of the last
-//             rounds counts; else the largest seen, of a short path hardly more than was sent, for late hosts make up for
-//             what they missed
+//             rounds counts; else the largest seen
 //   p0, p     see PathLoss
 //   queue     see QueueDelay: what we and others keep waiting, in seconds
 // and sends, a round (the RTT and the wait for a report, but no moment that shows only what hosts do) at a time, at
@@ -35,9 +34,8 @@ namespace mcdtp {
 //
 // Phases, changed only at the end of a round, unless said otherwise:
 //   kStartup  more than doubles the rate each round until a queue shows (at once), or the rate no longer grows. What is
-//             sent in the first round grows with the RTT; a queue that ends it as early as that hides up to half of the
-//             rate, and the first step after it is a large one. Where rounds are not short trains are sent first, and once
-//             they agree on the rate the start-up goes there at once, and carefully on, see HeadStart
+//             sent in the first round grows with the RTT. Where rounds are not short trains are sent first, and once they agree
+//             on the rate the start-up goes there at once, and carefully on, see HeadStart
 //   kDrain    until the queue of start-up is gone (at once): as fast as packets come out of that the path is. Where a long path
 //             loses packets it goes on with kDown for what is left of the round: a careful start-up, which leaves little, with
 //             all of one
@@ -122,7 +120,6 @@ class CongestionAuto : public CongestionController {
   double round_taken() const;
   double loss_of_round() const;
   void learn_rate(const ReportSample& sample);
-  double most_to_believe() const;
   double round_took(Time now) const;
   bool is_short_path() const;
   bool is_long_path() const;
@@ -193,7 +190,6 @@ class CongestionAuto : public CongestionController {
   bool learns_from_quiet_ = false;  // of p0, from the last round that was sent quietly
   bool quiet_was_kept_ = false;     // hardly anything was lost of the last round that was sent quietly
   int unqueued_cuts_ = 0;           // in a row, for loss of our own where no queue stood
-  int cuts_at_rest_ = 0;            // in a row, while steps rest
   int lossy_rounds_ = 0;            // in a row, for the breaker
 
   LargestOfLate<double> peak_rate_{QueueDelay::kLife, 0};  // bytes/s

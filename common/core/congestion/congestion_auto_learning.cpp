@@ -25,7 +25,6 @@ constexpr double kLeastArrivalShare = 0.125;  // of the RTT
 constexpr double kMostApart = 1.2;            // times
 constexpr double kMostBelieved = 1.05;        // of what was sent and not lost
 constexpr double kChance = 0.08;              // of what was sent
-constexpr double kMostAbovePace = 0.05;       // of the rate, or of the pace
 constexpr double kShortPath = 0.04;           // s: hosts and radios change a shorter RTT as much as queues do
 
 }  // namespace
@@ -44,7 +43,6 @@ void CongestionAuto::on_report(const ReportSample& sample) {
   if (grows && sample.rtt && queue_.has_grown_for(sample.now, report_interval_ / 2)) {
     queue_.keep_longest();
     steps_.see_queue();
-    steps_.set_rate_is_low(phase_ == Phase::kStartup && start_up_.is_first_train(rounds_in_phase_));
     enter(sample.now, Phase::kDrain);
   }
   if (phase_ == Phase::kDrain) rate_ = std::max(drained_rate_, rate_of_arrivals(sample));
@@ -137,7 +135,6 @@ void CongestionAuto::end_round(const ReportSample& sample) {
       learn_rate(sample);
     }
     loss_.on_round(round_.covered, round_.lost);
-    if (phase_ == Phase::kLevel && !sees_queues() && !queue_.is_calm()) loss_.forget_own();
     const bool left_as_was = round_.is_slower() && !queue_fell();
     const bool queued = contest_.is_on() || is_queued();
     rtt_probe_.on_round(sample.now,
@@ -253,18 +250,9 @@ bool CongestionAuto::is_short_path() const { return queue_.rtt_seconds() < kShor
 
 bool CongestionAuto::is_long_path() const { return queue_.rtt_seconds() >= to_seconds(kLongRtt); }
 
-// Bytes/s. What a late host makes up for comes faster than it was meant to go, and a short round may hold little else. But
-// one of few packets shows more or less by chance.
-double CongestionAuto::most_to_believe() const {
-  const bool may_be_made_up = phase_ == Phase::kLevel && is_short_path();
-  if (!may_be_made_up || settling_.is_over()) return kMaxRate;
-  return (1 + kMostAbovePace / weight_of_round()) * std::max(rate_, pacing_rate());
-}
-
 void CongestionAuto::learn_rate(const ReportSample& sample) {
   const double weight = std::min(weight_of_round(), settling_.part_of_round());
-  const double seen = std::min(rate_of_round(sample), most_to_believe());
-  const double smooth = rate_ + weight * (seen - rate_);
+  const double smooth = rate_ + weight * (rate_of_round(sample) - rate_);
   const bool is_known = (settling_.is_over() || steps_.is_near_ceiling(rate_)) && !round_.is_held_back();
   if (is_queued()) {
     steps_.end_rest();

@@ -53,13 +53,10 @@ class HeadStart {
     return is_believed(rate) ? std::max(trains_.rate(), kCareful * rate / kept)
                              : std::numeric_limits<double>::infinity();
   }
-  // So much is nearly all that the trains have promised, and not more.
-  bool is_reached_by(double rate) const { return is_believed(rate) && rate > kNearly * trains_.rate(); }
 
  private:
   static constexpr double kShare = 0.6;
   static constexpr double kCareful = 1.12;
-  static constexpr double kNearly = 0.8;
   static constexpr double kRefuted = 1.1;  // times what they say came through: the trains were wrong
 
   void forget() {

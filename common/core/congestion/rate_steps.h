@@ -39,15 +39,12 @@ class RateSteps {
   void see_queue() {
     stop();
     missed_ = false;
-    rate_is_low_ = false;
   }
   // The last one cost something; a large one was too much.
   void see_loss() {
     missed_ = false;
     if (is_large()) stop();
   }
-  // The rate may well be a half of what the path can do: the first step is a large one. Or it is not.
-  void set_rate_is_low(bool is_low) { rate_is_low_ = is_low; }
   bool is_large() const { return stake_ > kFirst; }
 
   // `round`: in seconds.
@@ -70,7 +67,6 @@ class RateSteps {
 
  private:
   static constexpr double kFirst = 0.04;
-  static constexpr double kLarge = 0.36;
   static constexpr double kUnseen = 0.2;  // less may not show in the rate
   static constexpr double kGrowth = 3;
   static constexpr double kPays = 0.8;  // of the stake
@@ -93,9 +89,7 @@ class RateSteps {
     return rate;
   }
   void begin(double rate, bool after_one_that_paid) {
-    const double first = rate_is_low_ ? kLarge : kFirst;
-    stake_ = after_one_that_paid && !is_near_ceiling(rate) ? std::min(1.0, stake_ * kGrowth) : first;
-    rate_is_low_ = false;
+    stake_ = after_one_that_paid && !is_near_ceiling(rate) ? std::min(1.0, stake_ * kGrowth) : kFirst;
     base_ = rate;
     rounds_ = 0;
     known_ = 0;
@@ -105,12 +99,11 @@ class RateSteps {
     rest_ = rest_rounds_;
   }
 
-  double stake_ = 0;     // the pace is above the rate by so much, as a share
-  double base_ = 0;      // the rate as the step began
-  int rounds_ = 0;       // of this step
-  double known_ = 0;     // how much of the step the rate shows, as a share
-  bool missed_ = false;  // the last one that did not pay cost nothing
-  bool rate_is_low_ = false;
+  double stake_ = 0;               // the pace is above the rate by so much, as a share
+  double base_ = 0;                // the rate as the step began
+  int rounds_ = 0;                 // of this step
+  double known_ = 0;               // how much of the step the rate shows, as a share
+  bool missed_ = false;            // the last one that did not pay cost nothing
   double ceiling_ = 0;             // what came through when loss was the brake; 0: none is known
   int rest_ = 0;                   // rounds left,
   int rest_rounds_ = kRestRounds;  // of so many

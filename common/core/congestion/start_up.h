@@ -42,10 +42,6 @@ class StartUp {
   bool queues_by_itself(const ReportSample& sample) const {
     return sample.newest_covered <= early_ || (sends_trains() && !head_start_.wants_long_trains());
   }
-  // What ends it within so many rounds was a part of a round only.
-  bool is_first_train(int rounds) const {
-    return rounds <= kFirstRounds && initial_window() > kInitialWindow;
-  }
 
   // Where `rate` comes through, `kept` of what is sent: what the path loses does not, however much there is room for.
   double pacing_rate(double rate, double kept) const {
@@ -61,8 +57,6 @@ class StartUp {
 
   // What trains have said of the path, bytes/s; 0: nothing.
   double capacity() const { return head_start_.capacity(); }
-  // Trains have promised hardly more.
-  bool is_reached_by(double rate) const { return head_start_.is_reached_by(rate); }
   // A round is over.
   bool grows(double rate) {
     if (rate < full_rate_ * kGrowth) return false;
@@ -86,7 +80,6 @@ class StartUp {
   static constexpr double kShortRtt = 0.03;  // s: below this rounds cost little, ...
   static constexpr int kTrainRounds = 2;     // full ones, in which the initial window goes
   static constexpr double kMostAhead = 4;  // times what the round after the initial window would take at most
-  static constexpr int kFirstRounds = 3;   // the probe's, the first train's, and that of the reports on it
   static constexpr std::uint64_t kFew = 4 * 1200;  // bytes: by chance
 
   // A long path is no slower than a short one, and each round of growth takes longer there. RFC 6928's window is
