@@ -26,7 +26,9 @@ constexpr double kMostLate = 0.05;                           // s
 constexpr double kEnoughToTell = 1.2 * PathLoss::kFewQuiet;  // bytes: some of it is lost, or not quiet yet
 constexpr int kMaxLookRounds = 8;
 constexpr int kManyDoubts = 2;
-constexpr int kUnqueuedCuts = 3;  // what was seen of a queue is not what loses: that is a policer
+constexpr int kManyCutsAtRest = 4;
+constexpr int kManyShortCutsAtRest = 8;  // on a short path, whose rounds say less
+constexpr int kUnqueuedCuts = 3;         // what was seen of a queue is not what loses: that is a policer
 
 constexpr double kAnswer = 0.25;
 constexpr double kFarAbove = 4;       // times the target,
@@ -130,6 +132,10 @@ void CongestionAuto::give_way(const ReportSample& sample) {
 // meanwhile.
 void CongestionAuto::note_cut() {
   steps_.see_loss();
+  cuts_at_rest_ = steps_.rests() ? cuts_at_rest_ + 1 : 0;
+  // No policer takes that much again and again of what is sent no faster than it came through: what was sent quietly had
+  // luck.
+  if (cuts_at_rest_ == (is_short_path() ? kManyShortCutsAtRest : kManyCutsAtRest)) loss_.forget_any_quiet();
   const bool may_be_policed = !is_queued() && loss_.is_ours();
   unqueued_cuts_ = may_be_policed ? unqueued_cuts_ + 1 : 0;
   if (unqueued_cuts_ == 1) quiet_was_kept_ = false;
@@ -140,7 +146,10 @@ void CongestionAuto::note_cut() {
 // sent quietly, that is the ceiling.
 void CongestionAuto::fall_to_what_came(const ReportSample& sample) {
   const double came = std::max(round_.covered, round_.kept()) / to_seconds(arrival_span(sample));
+  const double before = rate_;
   rate_ += weight_of_round() * std::clamp(came - rate_, (kMostCut - 1) * rate_, 0.0);
+  // What was sent quietly beside that was too much as well.
+  if (rate_ < kDownGain * before) loss_.forget_any_quiet();
   lossy_rounds_ = 0;
   if (loss_.is_ours()) {
     steps_.found_ceiling(rate_, to_seconds(sample.now - round_began_));

@@ -190,6 +190,7 @@ class CongestionAuto : public CongestionController {
   bool learns_from_quiet_ = false;  // of p0, from the last round that was sent quietly
   bool quiet_was_kept_ = false;     // hardly anything was lost of the last round that was sent quietly
   int unqueued_cuts_ = 0;           // in a row, for loss of our own where no queue stood
+  int cuts_at_rest_ = 0;            // in a row, while steps rest
   int lossy_rounds_ = 0;            // in a row, for the breaker
 
   LargestOfLate<double> peak_rate_{QueueDelay::kLife, 0};  // bytes/s

@@ -22,6 +22,7 @@ class PathLoss {
   void on_quiet(double covered, double lost) { quiet_.add(covered, lost, kQuietMemory); }
   // The same of any round, whatever the queue.
   void on_any_quiet(double covered, double lost) { any_quiet_.add(covered, lost, kAnyQuietMemory); }
+  void forget_any_quiet() { any_quiet_ = {}; }
   // No queue was seen, whatever was sent, and the RTT moves: then nothing tells the path's own loss from that of a queue
   // which is always full. Or a shorter RTT was found: what was taken for a short queue was none.
   void forget_own() { quiet_ = {}; }
