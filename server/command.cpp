@@ -287,7 +287,6 @@ std::optional<int> Command::try_reap() {
 }
 
 void Command::hang_up() {
-  if (std::exchange(hung_up_, true)) return;
   lifeline_.close();
   stdin_.close();
   stdout_.close();

@@ -61,7 +61,7 @@ class Command {
   // Has it ended, and how: 0 to 255, 255 for death by a signal, as the ssh client reports it. Never waits. To
   // be called upon SIGCHLD; once set it stays the same.
   std::optional<int> try_reap();
-  // The client is gone: the pipes are closed, and invariant 3 holds from now on. Once: a second call does nothing.
+  // The client is gone: the pipes are closed, and invariant 3 holds from now on. A second call does nothing.
   void hang_up();
 
  private:
@@ -72,7 +72,6 @@ class Command {
   OwnedFd stderr_;
   OwnedFd lifeline_;  // to the guardian: closed without a word it says that we are gone
   pid_t pid_ = 0;
-  bool hung_up_ = false;
   std::optional<int> status_;
 };
 

@@ -65,8 +65,9 @@ class Writer {
 // Overwrites secrets in a way that the compiler keeps.
 void wipe(MutableBytes secret);
 
-// Lower case; unset for an odd number of digits and for anything but 0-9 and a-f.
+// Lower case.
 std::string to_hex(Bytes data);
+// Unset for an odd number of digits and for anything but 0-9 and a-f.
 std::optional<std::vector<std::uint8_t>> from_hex(std::string_view text);
 
 inline Bytes as_bytes(std::string_view text) {

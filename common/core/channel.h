@@ -23,8 +23,8 @@ struct ChannelStatistics {
   std::uint64_t bytes_received = 0;
   std::uint64_t packets_lost = 0;     // declared lost
   std::uint64_t spurious_losses = 0;  // ... wrongly
-  std::uint64_t peer_kernel_drops =
-      0;  // datagrams that the peer's system had no room for, as its reports say
+  // Datagrams that the peer's system had no room for, as its reports say.
+  std::uint64_t peer_kernel_drops = 0;
 };
 
 // One way for packets, in both directions. A datagram channel may lose and reorder and has an address to

@@ -39,9 +39,12 @@ ansible_both() { # NAME PIPELINING
 ansible_both ansible 0
 ansible_both ansible-pipelining 1
 
-parallel_run() {
+parallel_home() {
   export PARALLEL_HOME=$PWD/../$name.parallel
   mkdir "$PARALLEL_HOME" && touch "$PARALLEL_HOME/will-cite"
+}
+parallel_run() {
+  parallel_home
   for each in one two three; do echo "$each" >"$each"; done
   local parallel=(parallel -k --ssh "$rsh" -S far)
   "${parallel[@]}" -j 4 'echo "{}  on $(basename "$HOME")"; echo {} >&2; exit {}' ::: 0 1 2 3
@@ -55,8 +58,7 @@ as_ssh parallel parallel_run
 
 # Its far wrapper has the job in a group of its own, and ends it once it finds its parent gone.
 parallel_gives_up() {
-  export PARALLEL_HOME=$PWD/../$name.parallel
-  mkdir "$PARALLEL_HOME" && touch "$PARALLEL_HOME/will-cite"
+  parallel_home
   local started=$PWD/../$name.started
   job_is_gone() { [ -s "$started" ] && ! kill -0 "$(cat "$started")" 2>/dev/null; }
   parallel --ssh "$rsh" -S far --timeout 3 "echo \$\$ >$started; exec sleep {}" ::: 1000

@@ -273,8 +273,8 @@ TEST_F(CommandTest, HangUpAtOnceEndsItToo) {
 TEST_F(CommandTest, WhatEndsByItselfIsNotHungUp) {
   const int fifo = make_fifo();
   Command command(
-      line("exec 3>fifo; trap 'echo hangup >&3' HUP; { until [ -e over ]; do sleep 0.02; done; echo lives "
-           ">&3; } & "
+      line("exec 3>fifo; trap 'echo hangup >&3' HUP; "
+           "{ until [ -e over ]; do sleep 0.02; done; echo lives >&3; } & "
            "echo ready; cat; echo cleaned >&3"));
   ASSERT_EQ(read_line(command.stdout_pipe().get()), "ready");
   command.hang_up();

@@ -50,7 +50,7 @@ namespace mcdtp {
 // target on, for that of who sends little is long. It takes a loss for congestion only where the queue is full and the path
 // loses next to nothing by itself, or where more is lost than it does. While others keep the queue full, what was taken for
 // p0 fades, for they could not, did the path lose much: slowly while the rounds lose as much. Who has never seen a queue,
-// however much was sent, believes in no p0 unless the RTT is calm: a queue that others keep full moves. A kDown that finds
+// however much was sent, learns nothing of p0 unless the RTT is calm: a queue that others keep full moves. A kDown that finds
 // the queue empty ends that. One that finds the same RTT again and again has found a path that has become longer, see
 // LongerPath, and no others. So has, where nothing looks like others, one that leaves a queue nearly as long as it was again
 // and again: a radio line may take longer for who sends much.

@@ -23,8 +23,7 @@ class PathLoss {
   // The same of any round, whatever the queue.
   void on_any_quiet(double covered, double lost) { any_quiet_.add(covered, lost, kAnyQuietMemory); }
   void forget_any_quiet() { any_quiet_ = {}; }
-  // No queue was seen, whatever was sent, and the RTT moves: then nothing tells the path's own loss from that of a queue
-  // which is always full. Or a shorter RTT was found: what was taken for a short queue was none.
+  // A shorter RTT was found: what was taken for a short queue was none.
   void forget_own() { quiet_ = {}; }
   // Others keep the queue full all the same: who can do that loses little on this path. `left`: a share.
   void fade_own(double left) { quiet_.lost *= left; }
