@@ -63,14 +63,14 @@ bool Forwarding::listen(const Forward& forward) {
   Listening listening;
   if (end.path.empty()) {
     const std::string address = listen_address(end, plan_.gateway_ports);
-    const auto addresses = listen_addresses(address, end.port, plan_.family, ListenNames::kAsk);
-    if (addresses.empty()) {
-      const bool is_name = !Endpoint::from_text(address, end.port);
-      say(LogLevel::kError, kListener + "getaddrinfo(" + address +
-                                "): " + (is_name ? "Name or service not known" : kOtherFamily));
+    try {
+      const auto addresses = listen_addresses(address, end.port, plan_.family, ListenNames::kAsk);
+      if (addresses.empty()) throw Unresolved(address, kOtherFamily);
+      listening = listen_tcp(addresses);
+    } catch (const Unresolved& failure) {
+      say(LogLevel::kError, kListener + "getaddrinfo(" + address + "): " + failure.reason());
       return false;
     }
-    listening = listen_tcp(addresses);
   } else {
     listening = listen_unix(end.path, plan_.unix_sockets);
   }
@@ -231,7 +231,7 @@ void Forwarding::connect(StreamId stream, const ForwardEnd& to) {
 
 bool Forwarding::say_connect_failed(const ForwardEnd& to, const Dialer::Outcome& outcome) {
   const std::string name = to.path.empty() ? to.host + " port " + std::to_string(to.port) : to.path;
-  if (outcome.reason == ResetReason::kUnknownName) {
+  if (outcome.reason == ResetReason::kUnknownName || outcome.reason == ResetReason::kNoNameServer) {
     say(LogLevel::kError, "connect_to " + to.host + ": unknown host (" + outcome.error + ")");
   } else if (outcome.at_once) {
     say(LogLevel::kError, "connect to " + name + " failed: " + outcome.error);

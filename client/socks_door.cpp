@@ -12,7 +12,8 @@ SocksReply socks_failure(ResetReason reason) {
     case ResetReason::kNetworkUnreachable: return SocksReply::kNetworkUnreachable;
     case ResetReason::kNoAnswer:
     case ResetReason::kUnreachable:
-    case ResetReason::kUnknownName: return SocksReply::kHostUnreachable;
+    case ResetReason::kUnknownName:
+    case ResetReason::kNoNameServer: return SocksReply::kHostUnreachable;
     case ResetReason::kGivenUp:
     case ResetReason::kTooMany:
     case ResetReason::kBrokenOff: break;

@@ -80,7 +80,7 @@ ResetFrame read_reset(Reader& in) {
   frame.stream = in.varint();
   frame.final_size = in.varint();
   const std::uint64_t reason = in.varint();
-  if (reason <= static_cast<std::uint64_t>(ResetReason::kNoAnswer))
+  if (reason <= static_cast<std::uint64_t>(ResetReason::kNoNameServer))
     frame.reason = static_cast<ResetReason>(reason);
   return frame;
 }

@@ -75,6 +75,7 @@ enum class ResetReason : std::uint8_t {
   kBrokenOff = 6,    // all its bytes count and are sent, as before FIN; then their connection was reset
   kNetworkUnreachable = 7,  // no way to the target's network
   kNoAnswer = 8,            // in time
+  kNoNameServer = 9,        // the target's name cannot be looked up now
 };
 
 // The sender gives the stream up; `final_size` is what it had sent, for credit. With kBrokenOff it is a FIN.

@@ -34,6 +34,10 @@ ResetReason reason_of(int error) {
   }
 }
 
+ResetReason reason_of(const Unresolved& failure) {
+  return failure.is_temporary() ? ResetReason::kNoNameServer : ResetReason::kUnknownName;
+}
+
 }  // namespace
 
 Dialer::Dialer(asio::io_context& io, NameLookup& names, Handler on_outcome)
@@ -44,15 +48,15 @@ Dialer::~Dialer() {
 }
 
 void Dialer::start(const ToTcp& to, int family) {
-  const auto take = [this, alive = std::weak_ptr(alive_)](std::vector<Endpoint> found) {
+  const auto take = [this, alive = std::weak_ptr(alive_)](NameLookup::Answer answer) {
     if (alive.expired()) return;
-    if (found.empty()) return end_later({nullptr, ResetReason::kUnknownName, "Name or service not known"});
-    addresses_ = std::move(found);
+    if (answer.failure) return end_later({nullptr, reason_of(*answer.failure), answer.failure->reason()});
+    addresses_ = std::move(answer.addresses);
     std::reverse(addresses_.begin(), addresses_.end());
     try_next();
   };
   if (const auto digits = Endpoint::from_text(to.host, to.port)) {
-    if (family == AF_UNSPEC || digits->family() == family) return take({*digits});
+    if (family == AF_UNSPEC || digits->family() == family) return take({{*digits}, {}});
     return end_later({nullptr, ResetReason::kUnknownName, kOtherFamily});
   }
   names_.start(to.host, to.port, family, alive_, take);

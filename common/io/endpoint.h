@@ -66,7 +66,7 @@ class Endpoint {
 };
 
 // The addresses of `host` (a name, or an address in digits), best first, each once. `family`: AF_INET,
-// AF_INET6, or AF_UNSPEC for both. Never empty: throws a sentence where there is none. It blocks as long as
+// AF_INET6, or AF_UNSPEC for both. Never empty: throws Unresolved where there is none. It blocks as long as
 // the resolver does.
 std::vector<Endpoint> resolve(const std::string& host, std::uint16_t port, int family);
 

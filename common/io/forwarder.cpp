@@ -15,6 +15,7 @@ std::string sentence_of(ResetReason reason) {
     case ResetReason::kNetworkUnreachable: return "Network is unreachable";
     case ResetReason::kNoAnswer: return "Connection timed out";
     case ResetReason::kUnknownName: return "Name or service not known";
+    case ResetReason::kNoNameServer: return "Temporary failure in name resolution";
     case ResetReason::kTooMany: return "resource shortage";
     case ResetReason::kBrokenOff: return "Connection reset by peer";
   }

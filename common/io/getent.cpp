@@ -8,18 +8,14 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <stdexcept>
 
 #include "common/io/file_text.h"
+#include "common/io/unresolved.h"
 
 namespace mcdtp {
 namespace {
 
 constexpr int kCannotRun = 127;
-
-[[noreturn]] void fail(const std::string& host, const std::string& reason) {
-  throw std::runtime_error("looking up " + host + ": " + reason);
-}
 
 // getent with its stdout on `out` and nothing else of ours; its process, or nothing where it cannot be started.
 pid_t start_getent(std::string host, int out) {
@@ -61,17 +57,17 @@ std::vector<std::string> parse_ahosts(std::string_view printed) {
 
 std::vector<std::string> ask_getent(const std::string& host) {
   // It would be an option.
-  if (host.empty() || host.front() == '-') fail(host, "no name of a host");
+  if (host.empty() || host.front() == '-') throw Unresolved(host, "no name of a host");
   std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) fail(host, "no pipe");
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw Unresolved(host, "no pipe");
   const pid_t child = start_getent(host, ends[1]);
   close(ends[1]);
   const std::string printed = child > 0 ? read_text(ends[0]) : "";
   close(ends[0]);
   const int status = child > 0 ? exit_status(child) : kCannotRun;
-  if (status == kCannotRun) fail(host, "getent cannot be run here");
+  if (status == kCannotRun) throw Unresolved(host, "getent cannot be run here");
   auto addresses = parse_ahosts(printed);
-  if (status != 0 || addresses.empty()) fail(host, "getent knows no such host");
+  if (status != 0 || addresses.empty()) throw Unresolved(host, "getent knows no such host");
   return addresses;
 }
 

@@ -10,7 +10,7 @@ namespace mcdtp {
 std::vector<std::string> parse_ahosts(std::string_view printed);
 
 // Asks this host's own getent. A statically linked program has to: the look-up of its C library would want the other
-// libraries of the host that it was built on. Blocks as long as getent does. Throws "looking up HOST: reason".
+// libraries of the host that it was built on. Blocks as long as getent does. Throws Unresolved.
 // REQUIRES: the host is no numeric address.
 std::vector<std::string> ask_getent(const std::string& host);
 

@@ -98,11 +98,7 @@ std::vector<Endpoint> listen_addresses(const std::string& address, std::uint16_t
   } else if (const auto digits = Endpoint::from_text(address, port)) {
     found = {*digits};
   } else if (names == ListenNames::kAsk) {
-    try {
-      return resolve(address, port, family);
-    } catch (const std::runtime_error&) {
-      return {};
-    }
+    return resolve(address, port, family);
   }
   std::erase_if(found, [&](const Endpoint& e) { return family != AF_UNSPEC && e.family() != family; });
   return found;

@@ -3,7 +3,6 @@
 #include <asio/post.hpp>
 #include <deque>
 #include <mutex>
-#include <stdexcept>
 
 #include "common/io/side_thread.h"
 
@@ -18,12 +17,16 @@ struct Question {
   NameLookup::Handler handler;
 };
 
-std::vector<Endpoint> answer(const Question& question) {
+NameLookup::Answer answer(const Question& question) {
   try {
-    return resolve(question.host, question.port, question.family);
-  } catch (const std::runtime_error&) {
-    return {};
+    return {resolve(question.host, question.port, question.family), {}};
+  } catch (const Unresolved& failure) {
+    return {{}, failure};
   }
+}
+
+NameLookup::Answer too_many(const std::string& host) {
+  return {{}, Unresolved(host, "too many look-ups at once", Unresolved::Kind::kTemporary)};
 }
 
 }  // namespace
@@ -49,7 +52,7 @@ struct NameLookup::Shared {
         shared->waiting.pop_front();
       }
       if (question.asker.expired()) continue;
-      std::vector<Endpoint> found = answer(question);
+      Answer found = answer(question);
       const std::lock_guard lock(shared->mutex);
       if (shared->io == nullptr) continue;
       asio::post(*shared->io, [handler = std::move(question.handler), found = std::move(found)]() mutable {
@@ -74,7 +77,7 @@ void NameLookup::start(const std::string& host, std::uint16_t port, int family,
   if (waiting.size() >= kMostWaiting)
     std::erase_if(waiting, [](const Question& q) { return q.asker.expired(); });
   if (waiting.size() >= kMostWaiting) {
-    asio::post(*shared_->io, [ask = std::move(handler)] { ask({}); });
+    asio::post(*shared_->io, [ask = std::move(handler), host] { ask(too_many(host)); });
     return;
   }
   waiting.push_back({host, port, family, std::move(asker), std::move(handler)});
@@ -83,11 +86,11 @@ void NameLookup::start(const std::string& host, std::uint16_t port, int family,
     ++shared_->threads;
     return;
   }
-  // One that runs takes it; where none does, it does not resolve.
+  // One that runs takes it; where none does, it does not resolve now.
   if (shared_->threads > 0) return;
   Question question = std::move(shared_->waiting.back());
   shared_->waiting.pop_back();
-  asio::post(*shared_->io, [ask = std::move(question.handler)] { ask({}); });
+  asio::post(*shared_->io, [ask = std::move(question.handler), host] { ask(too_many(host)); });
 }
 
 }  // namespace mcdtp

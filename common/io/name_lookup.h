@@ -3,10 +3,12 @@
 #include <asio/io_context.hpp>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "common/io/endpoint.h"
+#include "common/io/unresolved.h"
 
 namespace mcdtp {
 
@@ -17,8 +19,11 @@ class NameLookup {
   static constexpr std::size_t kMostThreads = 16;
   static constexpr std::size_t kMostWaiting = 4096;
 
-  // Empty: the name does not resolve.
-  using Handler = std::function<void(std::vector<Endpoint>)>;
+  struct Answer {
+    std::vector<Endpoint> addresses;    // none: the name does not resolve,
+    std::optional<Unresolved> failure;  // and why not
+  };
+  using Handler = std::function<void(Answer)>;
 
   // REQUIRES: the io_context outlives this object.
   explicit NameLookup(asio::io_context& io);
@@ -28,7 +33,7 @@ class NameLookup {
   ~NameLookup();
 
   // `host`: a name, or an address in digits. The handler runs from io_context::run(). `family` as for resolve().
-  // Once `asker` is gone, nobody looks for what was not begun. Where too many wait, it does not resolve.
+  // Once `asker` is gone, nobody looks for what was not begun. Where too many wait, it does not resolve now.
   void start(const std::string& host, std::uint16_t port, int family, std::weak_ptr<const void> asker,
              Handler handler);
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <memory>
-#include <stdexcept>
 #include <system_error>
 
 #include "common/io/endpoint.h"
 #include "common/io/getent.h"
+#include "common/io/unresolved.h"
 
 namespace mcdtp {
 namespace {
@@ -30,9 +30,11 @@ std::vector<Endpoint> look_up(const std::string& host, int family) {
 
 #else
 
-std::string resolver_reason(int error) {
-  if (error == EAI_SYSTEM) return std::generic_category().message(errno);
-  return gai_strerror(error);
+Unresolved unresolved(const std::string& host, int error) {
+  if (error == EAI_SYSTEM) return {host, std::generic_category().message(errno)};
+  const bool is_temporary = error == EAI_AGAIN;
+  return {host, gai_strerror(error),
+          is_temporary ? Unresolved::Kind::kTemporary : Unresolved::Kind::kUnknown};
 }
 
 std::vector<Endpoint> look_up(const std::string& host, int family) {
@@ -41,7 +43,7 @@ std::vector<Endpoint> look_up(const std::string& host, int family) {
   wanted.ai_socktype = SOCK_DGRAM;  // one entry an address, not one a protocol
   addrinfo* list = nullptr;
   const int error = getaddrinfo(host.c_str(), nullptr, &wanted, &list);
-  if (error != 0) throw std::runtime_error("looking up " + host + ": " + resolver_reason(error));
+  if (error != 0) throw unresolved(host, error);
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(list, &freeaddrinfo);
   std::vector<Endpoint> found;
   for (const addrinfo* entry = list; entry != nullptr; entry = entry->ai_next) {
@@ -61,7 +63,7 @@ std::vector<Endpoint> resolve(const std::string& host, std::uint16_t port, int f
     const Endpoint endpoint = found.with_port(port);
     if (std::find(out.begin(), out.end(), endpoint) == out.end()) out.push_back(endpoint);
   }
-  if (out.empty()) throw std::runtime_error("looking up " + host + ": it has no IP address");
+  if (out.empty()) throw Unresolved(host, "it has no IP address");
   return out;
 }
 

@@ -247,6 +247,15 @@ stdio forwarding failed"
   far=$(free_port)
   as_ssh -R "127.0.0.1:$far:$no_network:1" far "$(connect_to "$far"); sleep 0.2"
   err_has "^connect to $no_network port 1 failed: Network is unreachable"
+
+  step "no way to a name server, here and there"
+  as_ssh -L "a.example:$near:h:1" far 'echo ran'
+  err_has "getaddrinfo(a.example): Temporary failure in name resolution"
+  far=$(free_port)
+  as_ssh -R "127.0.0.1:$far:a.example:1" far "$(connect_to "$far"); sleep 0.2"
+  err_has "^connect_to a.example: unknown host (Temporary failure in name resolution)"
+  as_ssh -W a.example:1 far
+  err_has "^channel 0: open failed: connect failed: Temporary failure in name resolution"
 fi
 
 step "a service that goes away and returns"

@@ -23,11 +23,29 @@ TEST(NameLookup, WhoIsGoneIsNotAnsweredAndHoldsNobodyUp) {
     names.start("127.0.0.1", 7, AF_UNSPEC, std::weak_ptr<char>(), [&](const auto&) { ++answers; });
   const auto asker = std::make_shared<char>();
   std::vector<Endpoint> found;
-  names.start("127.0.0.2", 7, AF_UNSPEC, asker, [&](std::vector<Endpoint> addresses) { found = addresses; });
+  names.start("127.0.0.2", 7, AF_UNSPEC, asker,
+              [&](const NameLookup::Answer& answer) { found = answer.addresses; });
   run_until(io, [&] { return !found.empty(); });
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].to_string(), "127.0.0.2:7");
   EXPECT_EQ(answers, 0);
+}
+
+TEST(NameLookup, NoSuchNameIsForGoodAndTooManyAtOnceForNow) {
+  asio::io_context io;
+  NameLookup names(io);
+  const auto asker = std::make_shared<char>();
+  constexpr std::size_t kMany = 3 * NameLookup::kMostWaiting;
+  std::size_t unknown = 0, temporary = 0;
+  for (std::size_t i = 0; i < kMany; ++i) {
+    names.start("no-such..host", 7, AF_UNSPEC, asker, [&](const NameLookup::Answer& answer) {
+      ASSERT_TRUE(answer.failure);
+      ++(answer.failure->is_temporary() ? temporary : unknown);
+    });
+  }
+  run_until(io, [&] { return unknown + temporary == kMany; });
+  EXPECT_GE(unknown, NameLookup::kMostWaiting);
+  EXPECT_GT(temporary, 0u);
 }
 
 TEST(NameLookup, EachIsAnsweredOnceHoweverManyThereAre) {

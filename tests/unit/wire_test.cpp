@@ -107,6 +107,7 @@ std::vector<Example> examples() {
       control("reset of what could not be", "04020004", ResetFrame{2, 0, ResetReason::kUnknownName}),
       control("reset after the last byte", "04020906", ResetFrame{2, 9, ResetReason::kBrokenOff}),
       control("reset for want of an answer", "04020008", ResetFrame{2, 0, ResetReason::kNoAnswer}),
+      control("reset for want of a name server", "04020009", ResetFrame{2, 0, ResetReason::kNoNameServer}),
   };
 }
 
