@@ -7,7 +7,8 @@
 namespace mcdtp {
 namespace {
 
-constexpr double kManyLost = 20 * 1200;  // bytes: fewer may be chance
+constexpr double kManyLost = 20 * 1200;          // bytes: fewer may be chance
+constexpr double kVeryManyLost = 4 * kManyLost;  // bytes: the rest of the round would be lost as well
 constexpr double kDrainGain = 0.5;
 constexpr int kMaxDrainRounds = 4;
 constexpr double kDownGain = 0.75;
@@ -213,6 +214,11 @@ bool CongestionAuto::looks_on(Time now) const {
 
 // More is lost than any path loses by itself.
 bool CongestionAuto::is_overflowing() const { return round_.lost > kManyLost && round_.loss() > kOverflow; }
+
+// A policer takes what is too much until less comes. Not where a train met a short queue.
+bool CongestionAuto::is_overflowing_by_far() const {
+  return is_overflowing() && round_.lost > kVeryManyLost && !round_.breaks_trains;
+}
 
 void CongestionAuto::judge_startup(Time now) {
   if (is_overflowing()) {

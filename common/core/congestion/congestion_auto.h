@@ -33,9 +33,10 @@ namespace mcdtp {
 // rate falls to what comes through.
 //
 // Phases, changed only at the end of a round, unless said otherwise:
-//   kStartup  more than doubles the rate each round until a queue shows (at once), or the rate no longer grows. What is
-//             sent in the first round grows with the RTT. Where rounds are not short trains are sent first, and once they agree
-//             on the rate the start-up goes there at once, and carefully on, see HeadStart
+//   kStartup  more than doubles the rate each round until a queue shows or much more is lost than any path loses (both at
+//             once), or the rate no longer grows. What is sent in the first round grows with the RTT. Where rounds are not
+//             short trains are sent first, and once they agree on the rate the start-up goes there at once, and carefully on,
+//             see HeadStart
 //   kDrain    until the queue of start-up is gone (at once): as fast as packets come out of that the path is. Where a long path
 //             loses packets it goes on with kDown for what is left of the round: a careful start-up, which leaves little, with
 //             all of one
@@ -155,6 +156,7 @@ class CongestionAuto : public CongestionController {
   double falls_by_down() const;
   bool is_queued() const;
   bool is_overflowing() const;
+  bool is_overflowing_by_far() const;
   bool sees_queues() const;
   bool queues_tell() const;
   bool is_time_for_down(Time now) const;

@@ -68,8 +68,10 @@ double CongestionAuto::rate_of_arrivals(const ReportSample& sample) const {
 // When a packet sent after its beginning is covered; but chance decides what few packets say, and hosts what a moment says.
 // And each channel has its say: a later one may carry most, while all of the queue is on the quickest.
 bool CongestionAuto::is_round_over(const ReportSample& sample) const {
-  if (sample.newest_covered < round_ends_at_) return false;
-  if (phase_ == Phase::kStartup) return true;
+  const bool is_over = sample.newest_covered >= round_ends_at_;
+  if (phase_ == Phase::kStartup)
+    return is_over || (is_overflowing_by_far() && sample.newest_covered > covered_before_);
+  if (!is_over) return false;
   if (sample.now - round_began_ < sample.latest_by) return false;
   const double took = to_seconds(sample.now - round_began_);
   return took >= kLeastRound &&
