@@ -74,6 +74,7 @@ bool algorithms_accept(const std::vector<std::string>& algorithms, const std::st
 }
 
 std::optional<std::string> why_not_keys(const SshConfig& config, const LocalFacts& facts) {
+  if (!facts.missing_identity.empty()) return "there is no key " + facts.missing_identity;
   for (const Identity& identity : facts.identities) {
     if (identity.has_certificate) return "there is a certificate for the key " + identity.path;
   }

@@ -17,6 +17,7 @@ struct LocalFacts {
   std::optional<std::string> agent_socket;  // the agent's, where there is one
   std::vector<Identity> identities;         // the IdentityFiles that exist, in order
   bool paths_are_clear = true;              // we can tell every file that the configuration names
+  std::string missing_identity;             // a file of -i that is not there, as given; empty: none
   bool explains = false;                    // -v: what is said of the log-in is ours to say
 };
 

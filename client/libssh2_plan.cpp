@@ -90,10 +90,20 @@ void read_identities(const SshConfig& config, const PathTokens& tokens, LocalFac
   }
 }
 
+// ssh warns of it, and goes on without.
+std::string missing_identity(const Options& options) {
+  std::error_code ignored;
+  for (const std::string& path : options.identity_files) {
+    if (!std::filesystem::exists(path, ignored)) return path;
+  }
+  return "";
+}
+
 Libssh2Plan make_plan(const Options& options, const SshConfig& config, const Account& account) {
   Libssh2Plan plan{options.host, config, {}, {}};
   plan.facts.libssh2_version = libssh2_library_version();
   plan.facts.agent_socket = agent_socket(config);
+  plan.facts.missing_identity = missing_identity(options);
   plan.facts.explains = options.verbose > 0;
   const std::string control_path = config.text("controlpath");
   plan.facts.has_control_socket = !control_path.empty() && control_path != "none" && exists(control_path);

@@ -75,6 +75,7 @@ void Parser::read_option(const SshOption& option) {
   for_hand_over_.keep(option);
   if (apply_ssh_option(option, settings_)) for_bootstrap_.keep(option);
   if (option.letter == 'E') options_.message_log_path = option.value;
+  if (option.letter == 'i' && option.value) options_.identity_files.push_back(*option.value);
 }
 
 void Parser::read_own(const SshOption& option) {

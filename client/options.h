@@ -59,6 +59,7 @@ struct Options {
   bool install = false;  // --install: bring a server to a far host that has none of this version
   std::optional<std::string> server_subsystem;  // --server-subsystem: the far sshd starts the server
   std::optional<std::string> message_log_path;  // -E
+  std::vector<std::string> identity_files;      // -i, as given
 
   // The user has said that the host is for us, also one that is known to serve git alone.
   bool shim_wanted = false;

@@ -59,6 +59,10 @@ logs_in ssh 1 "-oGlobalKnownHostsFile=/nonexistent $dir"
 step "an RSA key of the user"
 by_version ssh 1 -i "$dir/rsa" -oIdentitiesOnly=yes
 
+step "a key that is not there: ssh warns of it"
+logs_in ssh 1 -i "$dir/none"
+err_has "^Warning: Identity file $dir/none not accessible: No such file or directory\.$"
+
 step "an RSA host key alone"
 start "HostKey $dir/host_rsa" "HostKeyAlgorithms rsa-sha2-512,rsa-sha2-256"
 echo "$at $(cut -d' ' -f1,2 "$dir/host_rsa.pub")" >"$far/known_hosts"

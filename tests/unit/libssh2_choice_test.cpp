@@ -44,7 +44,7 @@ class Libssh2Choice : public testing::Test {
       "pubkeyacceptedalgorithms ssh-ed25519,ecdsa-sha2-nistp256,rsa-sha2-256\n";
   std::string more_;
   KnownHostKeys known_{{{"ssh-ed25519", kEd25519}}, {}, false};
-  LocalFacts facts_{version_, false, std::nullopt, {{"/key", kEd25519, "", false}}, true};
+  LocalFacts facts_{version_, false, std::nullopt, {{"/key", kEd25519, "", false}}, true, "", false};
 };
 
 TEST_F(Libssh2Choice, NothingSpeaksAgainstIt) { EXPECT_EQ(why_not(), "nothing"); }
@@ -125,6 +125,9 @@ TEST_F(Libssh2Choice, Keys) {
   EXPECT_EQ(why_not(), "there is a certificate for the key /key");
   facts_.identities = {{"/rsa", kRsa, "", false}, {"/key", kEd25519, "", false}};
   EXPECT_EQ(why_not(), "the key /rsa comes first, which is of type ssh-rsa");
+  facts_.identities = {{"/key", kEd25519, "", false}};
+  facts_.missing_identity = "/none";
+  EXPECT_EQ(why_not(), "there is no key /none");
 }
 
 TEST_F(Libssh2Choice, KeysComeInTheOrderOfSsh) {
