@@ -215,9 +215,10 @@ bool CongestionAuto::looks_on(Time now) const {
 // More is lost than any path loses by itself.
 bool CongestionAuto::is_overflowing() const { return round_.lost > kManyLost && round_.loss() > kOverflow; }
 
-// A policer takes what is too much until less comes. Not where a train met a short queue.
+// A policer takes what is too much until less comes. A path that loses many at a time takes as much of a part of a round
+// now and then, but hardly most of it; and where a train met a short queue the trains are to end.
 bool CongestionAuto::is_overflowing_by_far() const {
-  return is_overflowing() && round_.lost > kVeryManyLost && !round_.breaks_trains;
+  return round_.lost > kVeryManyLost && round_.loss() > kOverflowByFar && !round_.breaks_trains;
 }
 
 void CongestionAuto::judge_startup(Time now) {

@@ -33,10 +33,9 @@ namespace mcdtp {
 // rate falls to what comes through.
 //
 // Phases, changed only at the end of a round, unless said otherwise:
-//   kStartup  more than doubles the rate each round until a queue shows or much more is lost than any path loses (both at
-//             once), or the rate no longer grows. What is sent in the first round grows with the RTT. Where rounds are not
-//             short trains are sent first, and once they agree on the rate the start-up goes there at once, and carefully on,
-//             see HeadStart
+//   kStartup  more than doubles the rate each round until a queue shows or most of what was sent is lost (both at once), or
+//             the rate no longer grows. What is sent in the first round grows with the RTT. Where rounds are not short trains
+//             are sent first, and once they agree on the rate the start-up goes there at once, and carefully on, see HeadStart
 //   kDrain    until the queue of start-up is gone (at once): as fast as packets come out of that the path is. Where a long path
 //             loses packets it goes on with kDown for what is left of the round: a careful start-up, which leaves little, with
 //             all of one
@@ -78,8 +77,9 @@ class CongestionAuto : public CongestionController {
 
  private:
   enum class Phase : std::uint8_t { kStartup, kDrain, kLevel, kDown, kProbeRtt };
-  static constexpr double kOverflow = 0.25;    // a share: more than any path loses by itself
-  static constexpr double kLeastRound = 0.01;  // s: in a shorter one hosts are seen, not the path
+  static constexpr double kOverflow = 0.25;      // a share: more than any path loses by itself
+  static constexpr double kOverflowByFar = 0.5;  // likewise, of a part of a round
+  static constexpr double kLeastRound = 0.01;    // s: in a shorter one hosts are seen, not the path
 
   // What was seen in the round that is running.
   struct Round {
