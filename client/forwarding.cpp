@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <asio/post.hpp>
 
+#include "common/io/listener.h"
+#include "common/io/unresolved.h"
+
 namespace mcdtp {
 namespace {
 
@@ -64,9 +67,7 @@ bool Forwarding::listen(const Forward& forward) {
   if (end.path.empty()) {
     const std::string address = listen_address(end, plan_.gateway_ports);
     try {
-      const auto addresses = listen_addresses(address, end.port, plan_.family, ListenNames::kAsk);
-      if (addresses.empty()) throw Unresolved(address, kOtherFamily);
-      listening = listen_tcp(addresses);
+      listening = listen_tcp(listen_addresses(address, end.port, plan_.family, ListenNames::kAsk));
     } catch (const Unresolved& failure) {
       say(LogLevel::kError, kListener + "getaddrinfo(" + address + "): " + failure.reason());
       return false;

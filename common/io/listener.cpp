@@ -10,6 +10,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "common/io/unresolved.h"
+
 namespace mcdtp {
 namespace {
 
@@ -101,6 +103,7 @@ std::vector<Endpoint> listen_addresses(const std::string& address, std::uint16_t
     return resolve(address, port, family);
   }
   std::erase_if(found, [&](const Endpoint& e) { return family != AF_UNSPEC && e.family() != family; });
+  if (found.empty() && names == ListenNames::kAsk) throw Unresolved(address, kOtherFamily);
   return found;
 }
 

@@ -26,8 +26,7 @@ struct Listening {
 
 // Where to listen for what stands in a forward's specification: "" is all addresses, "localhost" the loopback's, all
 // else an address in digits or, where `names` may be asked, a name; that blocks as long as the resolver does. `family`:
-// AF_INET, AF_INET6, or AF_UNSPEC for both. Empty: an address of the other family, or no address. Throws Unresolved for a
-// name that was asked.
+// AF_INET, AF_INET6, or AF_UNSPEC for both. Empty: it names nothing; where names may be asked, throws Unresolved instead.
 enum class ListenNames { kAsk, kDigitsOnly };
 std::vector<Endpoint> listen_addresses(const std::string& address, std::uint16_t port, int family,
                                        ListenNames names);

@@ -8,10 +8,8 @@ namespace mcdtp {
 // What there is no address of. what(): "looking up HOST: reason".
 class Unresolved : public std::runtime_error {
  public:
-  enum class Kind {
-    kUnknown,
-    kTemporary
-  };  // kTemporary: no name server could be asked, or none has answered
+  // kTemporary: no name server could be asked, or none has answered.
+  enum class Kind { kUnknown, kTemporary };
 
   Unresolved(const std::string& host, const std::string& reason, Kind kind = Kind::kUnknown)
       : std::runtime_error("looking up " + host + ": " + reason), reason_(reason), kind_(kind) {}
