@@ -265,7 +265,7 @@ TEST(AutoFillsTheLink, Policer) { EXPECT_GE(transfer({100, 25, 0, 1, 8, 20}, 10 
 // goes that way. Loss of the path is none of its signs.
 TEST(AutoFillsTheLink, PolicerThrowsLittleAway) {
   const std::array<std::tuple<double, double, double, double>, 8> asked{{{20, 0, 50, 0.025},
-                                                                         {5, 0, 20, 0.065},
+                                                                         {5, 0, 20, 0.06},
                                                                          {10, 0, 80, 0.03},
                                                                          {50, 0, 20, 0.042},
                                                                          {50, 0, 80, 0.035},

@@ -9,6 +9,7 @@ namespace {
 
 constexpr double kManyLost = 20 * 1200;          // bytes: fewer may be chance
 constexpr double kVeryManyLost = 4 * kManyLost;  // bytes: the rest of the round would be lost as well
+constexpr double kMostLost = 0.5;                // a share
 constexpr double kDrainGain = 0.5;
 constexpr int kMaxDrainRounds = 4;
 constexpr double kDownGain = 0.75;
@@ -216,9 +217,11 @@ bool CongestionAuto::looks_on(Time now) const {
 bool CongestionAuto::is_overflowing() const { return round_.lost > kManyLost && round_.loss() > kOverflow; }
 
 // A policer takes what is too much until less comes. A path that loses many at a time takes as much of a part of a round
-// now and then, but hardly most of it; and where a train met a short queue the trains are to end.
+// now and then, but hardly most of it; where a train met a short queue the trains are to end; and the rest of a short round
+// costs little.
 bool CongestionAuto::is_overflowing_by_far() const {
-  return round_.lost > kVeryManyLost && round_.loss() > kOverflowByFar && !round_.breaks_trains;
+  const bool is_most_lost = round_.lost > kVeryManyLost && round_.loss() > kMostLost;
+  return is_most_lost && !round_.breaks_trains && !is_short_path();
 }
 
 void CongestionAuto::judge_startup(Time now) {

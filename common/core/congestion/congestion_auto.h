@@ -77,9 +77,8 @@ class CongestionAuto : public CongestionController {
 
  private:
   enum class Phase : std::uint8_t { kStartup, kDrain, kLevel, kDown, kProbeRtt };
-  static constexpr double kOverflow = 0.25;      // a share: more than any path loses by itself
-  static constexpr double kOverflowByFar = 0.5;  // likewise, of a part of a round
-  static constexpr double kLeastRound = 0.01;    // s: in a shorter one hosts are seen, not the path
+  static constexpr double kOverflow = 0.25;    // a share: more than any path loses by itself
+  static constexpr double kLeastRound = 0.01;  // s: in a shorter one hosts are seen, not the path
 
   // What was seen in the round that is running.
   struct Round {
