@@ -442,6 +442,24 @@ TEST(AutoFollowsTheLink, OutageInTheStartUp) {
   }
 }
 
+// A short outage early in the start-up, where the path loses many at a time itself: the start-up goes on once it is seen that
+// what is sent quietly is lost as well. From there on chance would lead it astray.
+TEST(AutoFollowsTheLink, OutageInTheStartUpOfALossyPath) {
+  for (const auto& [loss, least] : {std::pair{0.05, 0.86}, {0.1, 0.65}}) {
+    Path path{400, 50, loss};
+    path.loss_burst = 20;
+    double share = 0;
+    for (int begins = 110; begins < 150; begins += 5) {
+      World world(world_of(path));
+      world.at(milliseconds(begins), [&world] { world.cut_all(true); });
+      world.at(milliseconds(begins + 40), [&world] { world.cut_all(false); });
+      world.client.write(kStdio, std::uint64_t{1} << 44);
+      share += later_share(world, limit_of(path), seconds(4), seconds(6)) / 8;
+    }
+    EXPECT_GE(share, least) << loss;
+  }
+}
+
 // A longer path looks like one whose queue others keep full.
 TEST(AutoFollowsTheLink, PathThatBecomesLonger) {
   for (const auto& [path, delay_ms, least] : {std::tuple{Path{100, 10, 0.005}, 30, 0.8},

@@ -170,6 +170,7 @@ void CongestionAuto::choose_phase(Time now) {
     case Phase::kProbeRtt: return;
     case Phase::kLevel: break;
   }
+  if (ended_start_by_chance()) return enter(now, Phase::kStartup);
   if (!contest_.is_on()) set_pace(now);
   if (is_time_for_down(now)) enter(now, Phase::kDown);
 }
@@ -227,12 +228,20 @@ bool CongestionAuto::is_overflowing_by_far() const {
 void CongestionAuto::judge_startup(Time now) {
   if (is_overflowing()) {
     if (round_.breaks_trains) return;
+    ended_by_few_losses_ = round_.lost < kVeryManyLost && !is_short_path();
     doubt_ = kManyDoubts + 1;
     return enter(now, Phase::kDrain);
   }
   if (start_up_.grows(rate_)) return;
   if (round_.partly_limited && round_.lost <= kManyLost) return;
   if (start_up_.is_over_by_flat_round()) enter(now, Phase::kDrain);
+}
+
+// What is sent quietly is lost as well, and no queue was seen: the few losses that ended the start-up were the path's own, many
+// at a time.
+bool CongestionAuto::ended_start_by_chance() const {
+  const bool may_have = ended_by_few_losses_ && !sees_queues() && !is_in_doubt();
+  return may_have && loss_.knows_whose() && !loss_.is_ours();
 }
 
 // The queue of the start-up is gone. Where rounds are long it is to be seen whose the losses are before they are answered: what is
@@ -306,6 +315,7 @@ double CongestionAuto::more_for_small_share() { return is_long_path() ? small_sh
 
 void CongestionAuto::enter(Time now, Phase phase) {
   if (phase_ == Phase::kStartup) small_share_.begin(start_up_.capacity());
+  if (phase == Phase::kStartup) ended_by_few_losses_ = false;
   phase_ = phase;
   phase_began_ = now;
   drained_rate_ = rate_;

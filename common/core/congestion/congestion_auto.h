@@ -35,7 +35,8 @@ namespace mcdtp {
 // Phases, changed only at the end of a round, unless said otherwise:
 //   kStartup  more than doubles the rate each round until a queue shows or most of what was sent is lost (both at once), or
 //             the rate no longer grows. What is sent in the first round grows with the RTT. Where rounds are not short trains
-//             are sent first, and once they agree on the rate the start-up goes there at once, and carefully on, see HeadStart
+//             are sent first, and once they agree on the rate the start-up goes there at once, and carefully on, see HeadStart.
+//             One that few losses ended goes on from kLevel when they turn out to be the path's own
 //   kDrain    until the queue of start-up is gone (at once): as fast as packets come out of that the path is. Where a long path
 //             loses packets it goes on with kDown for what is left of the round: a careful start-up, which leaves little, with
 //             all of one
@@ -129,6 +130,7 @@ class CongestionAuto : public CongestionController {
   void fall_to_what_came(const ReportSample& sample);
   void choose_phase(Time now);
   void judge_startup(Time now);
+  bool ended_start_by_chance() const;
   void end_drain(Time now);
   void end_down(Time now);
   bool queue_fell() const;
@@ -183,6 +185,7 @@ class CongestionAuto : public CongestionController {
   double queue_before_slower_ = 0;  // s, as the last phase began that sends slower
 
   StartUp start_up_;
+  bool ended_by_few_losses_ = false;  // so few that chance may have dealt them
   RateSteps steps_;
   Boost boost_;
   Newcomer newcomer_;
