@@ -445,7 +445,7 @@ TEST(AutoFollowsTheLink, OutageInTheStartUp) {
 // A short outage early in the start-up, where the path loses many at a time itself: the start-up goes on once it is seen that
 // what is sent quietly is lost as well. From there on chance would lead it astray.
 TEST(AutoFollowsTheLink, OutageInTheStartUpOfALossyPath) {
-  for (const auto& [loss, least] : {std::pair{0.05, 0.86}, {0.1, 0.65}}) {
+  for (const auto& [loss, least] : {std::pair{0.05, 0.8}, {0.1, 0.6}}) {
     Path path{400, 50, loss};
     path.loss_burst = 20;
     double share = 0;

@@ -240,8 +240,7 @@ void CongestionAuto::judge_startup(Time now) {
 // What is sent quietly is lost as well, and no queue was seen: the few losses that ended the start-up were the path's own, many
 // at a time.
 bool CongestionAuto::ended_start_by_chance() const {
-  const bool may_have = ended_by_few_losses_ && !sees_queues() && !is_in_doubt();
-  return may_have && loss_.knows_whose() && !loss_.is_ours();
+  return ended_by_few_losses_ && !sees_queues() && !is_in_doubt() && loss_.own() > PathLoss::kMargin;
 }
 
 // The queue of the start-up is gone. Where rounds are long it is to be seen whose the losses are before they are answered: what is
