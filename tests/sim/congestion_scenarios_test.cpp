@@ -481,6 +481,22 @@ TEST(AutoFollowsTheLink, PathThatBecomesLonger) {
   }
 }
 
+// Nor does who gives way to what looks like their queue, or has it for lost packets, do so for long: it does not move.
+TEST(AutoFollowsTheLink, PathThatBecomesLongerForGood) {
+  for (const auto& [path, delay_ms] : {std::pair{Path{200, 20, 0.01}, 50},
+                                       {Path{50, 5, 0.05}, 25},
+                                       {Path{200, 50, 0.1}, 100},
+                                       {Path{50, 10}, 20}}) {
+    World world(world_of(path));
+    world.at(seconds(8), [&world, delay = milliseconds(delay_ms)] {
+      world.each_link([delay](LinkSettings& link) { link.delay = delay; });
+    });
+    world.client.write(kStdio, std::uint64_t{1} << 44);
+    EXPECT_GE(later_share(world, limit_of(path), seconds(12), seconds(24)), 0.8)
+        << path.delay_ms << " -> " << delay_ms << " ms, loss " << path.loss;
+  }
+}
+
 // A radio line holds back what comes close together: the smallest RTT is that of the first few packets, and no queue of ours
 // is why the others are longer.
 TEST(AutoFollowsTheLink, PathThatIsLongerForMuch) {

@@ -441,11 +441,11 @@ void World::carry_record(Role from, ChannelId channel, const OutgoingPacket& pac
   pipe.free_at =
       std::max({pipe.free_at, now_, stalled_until_}) +
       from_seconds(static_cast<double>(frames.size() + kSealOverhead) * 8 / settings_.ssh_rate_bps);
-  const Duration delay =
-      settings_.access_delay + (from == Role::kClient ? settings_.up.delay : settings_.down.delay);
-  deliver(pipe.free_at + delay, to, [&to, channel, packet, frames = std::move(frames)] {
-    if (to.session().channel(channel) != nullptr) to.receive_record(channel, packet, frames);
-  });
+  const LinkSettings& link = (from == Role::kClient ? shared_up_ : shared_down_)->settings;
+  deliver(pipe.free_at + settings_.access_delay + link.delay, to,
+          [&to, channel, packet, frames = std::move(frames)] {
+            if (to.session().channel(channel) != nullptr) to.receive_record(channel, packet, frames);
+          });
 }
 
 void World::stall_pipes(Duration how_long) { stalled_until_ = now_ + how_long; }

@@ -277,9 +277,22 @@ void CongestionAuto::look_whether_queue_fell() {
 
 void CongestionAuto::look_at_length(Duration rtt) {
   longer_path_.note(rtt, loss_.recent());
-  if (!longer_path_.is_sure(queue_.min_rtt())) return;
-  queue_.begin_again(longer_path_.rtt());
+  if (longer_path_.is_sure(queue_.min_rtt())) take_length(longer_path_.rtt());
+}
+
+// In a contest, or where one may begin.
+void CongestionAuto::look_whether_queue_moves() {
+  if (phase_ != Phase::kLevel) return;
+  const bool is_crowded = queue_.is_crowded(fair_queue(peak_rate_.get()));
+  if (!is_crowded || longer_path_.loses_more(loss_.lately())) return still_queue_.forget();
+  still_queue_.on_round(*queue_.round_rtt(), rate_);
+  if (still_queue_.is_none()) take_length(still_queue_.rtt());
+}
+
+void CongestionAuto::take_length(Duration rtt) {
+  queue_.begin_again(rtt);
   longer_path_.begin(loss_.own());
+  still_queue_.forget();
   doubt_ = 0;
 }
 

@@ -11,6 +11,7 @@
 #include "common/core/congestion/settling.h"
 #include "common/core/congestion/small_share.h"
 #include "common/core/congestion/start_up.h"
+#include "common/core/congestion/still_queue.h"
 #include "common/core/sent_packets.h"
 
 namespace mcdtp {
@@ -53,8 +54,9 @@ namespace mcdtp {
 // p0 fades, for they could not, did the path lose much: slowly while the rounds lose as much. Who has never seen a queue,
 // however much was sent, learns nothing of p0 unless the RTT is calm: a queue that others keep full moves. A kDown that finds
 // the queue empty ends that. One that finds the same RTT again and again has found a path that has become longer, see
-// LongerPath, and no others. So has, where nothing looks like others, one that leaves a queue nearly as long as it was again
-// and again: a radio line may take longer for who sends much.
+// LongerPath, and no others; and so has who gives way to a queue that does not move at all, see StillQueue. So has, where
+// nothing looks like others, a kDown that leaves a queue nearly as long as it was again and again: a radio line may take longer
+// for who sends much.
 //
 // Who comes to a queue that is full already takes its RTT for the path's own, and its losses for random ones. Hence
 // doubt: it begins with a start-up that lost more than any path does, grows with each kDown that does not find the queue
@@ -137,6 +139,8 @@ class CongestionAuto : public CongestionController {
   bool queue_is_ours() const;
   void look_whether_queue_fell();
   void look_at_length(Duration rtt);
+  void look_whether_queue_moves();
+  void take_length(Duration rtt);
   void set_pace(Time now);
   bool waits_for_room(double target, double queue);
   double more_for_small_share();
@@ -200,6 +204,7 @@ class CongestionAuto : public CongestionController {
   LargestOfLate<double> peak_rate_{QueueDelay::kLife, 0};  // bytes/s
   Contest contest_;
   LongerPath longer_path_;
+  StillQueue still_queue_;
   Duration report_interval_ = milliseconds(25);
 };
 

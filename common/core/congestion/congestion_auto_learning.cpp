@@ -141,9 +141,10 @@ void CongestionAuto::end_round(const ReportSample& sample) {
     const bool queued = contest_.is_on() || is_queued();
     rtt_probe_.on_round(sample.now,
                         {queue_.is_at_floor(), left_as_was, queued, loss_.lately(), queue_.rtt_seconds()});
-    if (contest_.is_on() && may_overflow()) fade_own_loss();
     peak_rate_.tell_time(sample.now);
     peak_rate_.note(rate_);
+    look_whether_queue_moves();
+    if (contest_.is_on() && may_overflow()) fade_own_loss();
     judge_contest(sample.now);
     choose_phase(sample.now);
   } else {

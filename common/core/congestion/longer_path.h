@@ -16,11 +16,12 @@ class LongerPath {
   // `own_loss`: what the path loses by itself, as was known until now.
   void begin(double own_loss) {
     *this = {};
-    most_loss_ = own_loss + PathLoss::kMargin;
+    most_loss_ = kVague * own_loss + PathLoss::kMargin;
   }
+  bool loses_more(double loss) const { return loss > most_loss_; }
   // The smallest RTT then, and what is lost of late.
   void note(Duration rtt, double loss) {
-    if (loss > most_loss_) {
+    if (loses_more(loss)) {
       times_ = 0;
       return;
     }
@@ -39,6 +40,7 @@ class LongerPath {
 
  private:
   static constexpr int kTimes = 3;
+  static constexpr double kVague = 2;  // the path's own loss is known no better than by this factor
   static Duration alike(Duration rtt) { return milliseconds(1) + rtt / 64; }
 
   Duration least_{};  // where it was the same at least once
