@@ -460,6 +460,10 @@ TEST(AutoFollowsTheLink, OutageInTheStartUpOfALossyPath) {
   }
 }
 
+void change_delay_at(World& world, Duration when, Duration delay) {
+  world.at(when, [&world, delay] { world.each_link([delay](LinkSettings& link) { link.delay = delay; }); });
+}
+
 // A longer path looks like one whose queue others keep full.
 TEST(AutoFollowsTheLink, PathThatBecomesLonger) {
   for (const auto& [path, delay_ms, least] : {std::tuple{Path{100, 10, 0.005}, 30, 0.8},
@@ -471,9 +475,7 @@ TEST(AutoFollowsTheLink, PathThatBecomesLonger) {
       Path before = path;
       before.delay_ms += more_ms;
       World world(world_of(before));
-      world.at(seconds(8), [&world, delay = milliseconds(delay_ms)] {
-        world.each_link([delay](LinkSettings& link) { link.delay = delay; });
-      });
+      change_delay_at(world, seconds(8), milliseconds(delay_ms));
       world.client.write(kStdio, std::uint64_t{1} << 44);
       share += later_share(world, limit_of(path), seconds(8), seconds(38)) / 3;
     }
@@ -481,16 +483,15 @@ TEST(AutoFollowsTheLink, PathThatBecomesLonger) {
   }
 }
 
-// Nor does who gives way to what looks like their queue, or has it for lost packets, do so for long: it does not move.
+// What looks like the queue of others does not move although we give way to it, and is soon known to be none, whatever the path
+// loses.
 TEST(AutoFollowsTheLink, PathThatBecomesLongerForGood) {
   for (const auto& [path, delay_ms] : {std::pair{Path{200, 20, 0.01}, 50},
                                        {Path{50, 5, 0.05}, 25},
                                        {Path{200, 50, 0.1}, 100},
                                        {Path{50, 10}, 20}}) {
     World world(world_of(path));
-    world.at(seconds(8), [&world, delay = milliseconds(delay_ms)] {
-      world.each_link([delay](LinkSettings& link) { link.delay = delay; });
-    });
+    change_delay_at(world, seconds(8), milliseconds(delay_ms));
     world.client.write(kStdio, std::uint64_t{1} << 44);
     EXPECT_GE(later_share(world, limit_of(path), seconds(12), seconds(24)), 0.8)
         << path.delay_ms << " -> " << delay_ms << " ms, loss " << path.loss;

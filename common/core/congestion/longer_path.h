@@ -1,9 +1,7 @@
 #pragma once
 
-#include <algorithm>
-
 #include "common/core/congestion/path_loss.h"
-#include "common/core/types.h"
+#include "common/core/congestion/same_rtt.h"
 
 namespace mcdtp {
 
@@ -21,32 +19,22 @@ class LongerPath {
   bool loses_more(double loss) const { return loss > most_loss_; }
   // The smallest RTT then, and what is lost of late.
   void note(Duration rtt, double loss) {
-    if (loses_more(loss)) {
-      times_ = 0;
-      return;
-    }
-    const Duration least = std::min(least_, rtt), most = std::max(most_, rtt);
-    const bool is_same = times_ > 0 && most - least <= alike(least);
-    least_ = is_same ? least : rtt;
-    most_ = is_same ? most : rtt;
-    times_ = is_same ? times_ + 1 : 1;
+    if (loses_more(loss)) return rtts_.forget();
+    rtts_.note(rtt);
   }
   // It was the same again and again, and well above `min_rtt`, the smallest of late.
-  bool is_sure(Duration min_rtt) const { return times_ >= kTimes && least_ - min_rtt > alike(least_); }
+  bool is_sure(Duration min_rtt) const { return rtts_.times() >= kTimes && rtts_.is_above(min_rtt); }
   // REQUIRES: is_sure().
-  Duration rtt() const { return least_; }
+  Duration rtt() const { return rtts_.least(); }
   // It was the same twice: that may be chance, and is to be looked at soon.
-  bool is_likely() const { return times_ == kTimes - 1; }
+  bool is_likely() const { return rtts_.times() == kTimes - 1; }
 
  private:
   static constexpr int kTimes = 3;
   static constexpr double kVague = 2;  // the path's own loss is known no better than by this factor
-  static Duration alike(Duration rtt) { return milliseconds(1) + rtt / 64; }
 
-  Duration least_{};  // where it was the same at least once
-  Duration most_{};
+  SameRtt rtts_{milliseconds(1), 64};
   double most_loss_ = PathLoss::kMargin;
-  int times_ = 0;  // in a row that it was the same
 };
 
 }  // namespace mcdtp
