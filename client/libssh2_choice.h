@@ -15,7 +15,7 @@ struct LocalFacts {
   std::string libssh2_version;              // "1.10.0"
   bool has_control_socket = false;          // something stands at ControlPath
   std::optional<std::string> agent_socket;  // the agent's, where there is one
-  std::vector<Identity> identities;         // the IdentityFiles that exist, in order
+  std::vector<Identity> identities;         // in order; not ssh's default names that do not exist
   bool paths_are_clear = true;              // we can tell every file that the configuration names
   std::string missing_identity;             // a file of -i that is not there, as given; empty: none
   bool explains = false;                    // -v: what is said of the log-in is ours to say

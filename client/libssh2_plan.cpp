@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -80,13 +82,29 @@ void read_known_hosts_files(const SshConfig& config, const std::string& keyword,
   }
 }
 
+// `ssh -G` tells ssh's own names for keys like those of the configuration. Of the latter alone ssh says, when it comes
+// to one that is not there, that there is none.
+bool are_default_names(const std::vector<std::string>& names) {
+  constexpr std::array kAlways = {"/.ssh/id_rsa", "/.ssh/id_ecdsa", "/.ssh/id_ed25519"};
+  return std::all_of(kAlways.begin(), kAlways.end(), [&](const char* end) {
+    return std::any_of(names.begin(), names.end(),
+                       [&](const std::string& name) { return name.ends_with(end); });
+  });
+}
+
 void read_identities(const SshConfig& config, const PathTokens& tokens, LocalFacts& facts) {
-  for (const std::string& line : config.lines("identityfile")) {
+  const std::vector<std::string> lines = config.lines("identityfile");
+  const bool are_default = are_default_names(lines);
+  for (const std::string& line : lines) {
     if (line == "none") continue;
     const auto path = expand_path(line, tokens);
     if (!path || !is_for_us(*path)) facts.paths_are_clear = false;
     if (!facts.paths_are_clear) return;
-    if (auto identity = read_identity(*path)) facts.identities.push_back(*identity);
+    if (auto identity = read_identity(*path)) {
+      facts.identities.push_back(*identity);
+    } else if (!are_default) {
+      facts.identities.push_back({*path, "", "is not there"});
+    }
   }
 }
 

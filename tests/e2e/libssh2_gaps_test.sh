@@ -62,6 +62,14 @@ by_version ssh 1 -i "$dir/rsa" -oIdentitiesOnly=yes
 step "a key that is not there: ssh warns of it"
 logs_in ssh 1 -i "$dir/none"
 err_has "^Warning: Identity file $dir/none not accessible: No such file or directory\.$"
+sed -i "s|^\( *\)IdentityFile .*|\1IdentityFile $dir/none\n&|" "$far/ssh_config"
+logs_in ssh 1
+err_has "^no such identity: $dir/none: No such file or directory"
+step "and says nothing where another one comes first"
+grep -v "IdentityFile $dir/none" "$far/ssh_config" >"$dir/config" && cp "$dir/config" "$far/ssh_config"
+sed -i "s|^\( *\)IdentityFile .*|&\n\1IdentityFile $dir/none|" "$far/ssh_config"
+logs_in libssh2 1
+! grep -q "no such identity" "$dir/err" || fail "a key that nobody came to is missed"
 
 step "an RSA host key alone"
 start "HostKey $dir/host_rsa" "HostKeyAlgorithms rsa-sha2-512,rsa-sha2-256"

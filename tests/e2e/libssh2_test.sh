@@ -82,8 +82,9 @@ cp "$dir/known" "$far/known_hosts"
 
 # User keys. -oIdentityFile on the command line comes before that of the file.
 cp "$far/user_key" "$dir/held_back"
-sed -i "s|IdentityFile .*|IdentityFile $dir/none|" "$far/ssh_config"
+sed -i "s|IdentityFile .*|IdentityFile none|" "$far/ssh_config"
 by_ssh "no key" "no agent and no key"
+by_ssh "a key that is not there" "the key $dir/none comes first, which is not there" -oIdentityFile="$dir/none"
 for each in ed25519 ecdsa256 ecdsa521 pem; do by_libssh2 "$each" -i "$dir/$each"; done
 by_ssh "RSA key" "which is of type ssh-rsa" -i "$dir/rsa"
 by_ssh "RSA key first" "which is of type ssh-rsa" -i "$dir/rsa" -i "$dir/ed25519"
