@@ -16,6 +16,7 @@
 #include "client/say.h"
 #include "client/ssh_exec.h"
 #include "common/io/owned_fd.h"
+#include "common/io/system.h"
 
 namespace mcdtp {
 namespace {
@@ -54,6 +55,12 @@ Environment hidden_environment(const SshConfig& config) {
     if (equals != std::string::npos) hidden.emplace_back(line.substr(0, equals), line.substr(equals + 1));
   }
   return hidden;
+}
+
+std::string fresh_word() {
+  std::array<std::uint8_t, 16> bytes;
+  random_bytes(bytes);
+  return to_hex(bytes);
 }
 
 Duration connect_timeout(const std::optional<SshConfig>& config) {
@@ -124,6 +131,7 @@ ExecRequest exec_request(const Options& options, const std::optional<SshConfig>&
 
 std::optional<Opening> build_opening(const Options& options, const std::optional<SshConfig>& config,
                                      ExecRequest request) {
+  request.start_word = fresh_word();
   const Environment hidden = config ? hidden_environment(*config) : Environment();
   request.asks_environment = !hidden.empty();
   auto environment_line = build_environment_line(hidden);
@@ -134,7 +142,7 @@ std::optional<Opening> build_opening(const Options& options, const std::optional
   auto exec_line = build_exec_line(request);
   auto request_line = build_request_line(request);
   if (!exec_line || !request_line || !environment_line) return std::nullopt;
-  Opening opening{std::move(*exec_line), std::move(*request_line), "", std::move(offer)};
+  Opening opening{request.start_word, std::move(*exec_line), std::move(*request_line), "", std::move(offer)};
   if (!hidden.empty()) opening.environment_line = std::move(*environment_line);
   return opening;
 }
@@ -273,6 +281,7 @@ std::unique_ptr<Login> log_in(const Options& options, const Libssh2Choice& choic
   auto login = std::make_unique<Login>();
   if (options.server_subsystem || opening.offer || !opening.environment_line.empty())
     login->finder.take_questions();
+  login->finder.await_start(opening.start_word);
   start_log_in(*login, options, choice, opening.exec_line, watch);
   const std::string host_name = choice.config ? choice.config->host_name() : options.host;
   login->addresses = std::make_unique<FarAddresses>(host_name, options.address_family);

@@ -32,6 +32,7 @@ ExecRequest exec_request(const Options& options, const std::optional<SshConfig>&
 
 // What the far side is told.
 struct Opening {
+  std::string start_word;  // what the far side says first
   std::string exec_line;
   std::string request_line;           // where the server is a subsystem, and asks
   std::string environment_line;       // where the server asks for variables that are not to be in argv

@@ -56,6 +56,7 @@ void take_environment(mcdtp::ServerOptions& options, bool forced) {
 }
 
 int run_client(mcdtp::ServerOptions options, const mcdtp::Limits& limits, bool forced) {
+  if (!options.start_word.empty() && say(mcdtp::start_line(options.start_word)) != 0) return kFailed;
   if (options.subsystem && !mcdtp::find_subsystem(*options.command)) return say(mcdtp::no_subsystem_line());
   apply_limits(limits, options);
   const bool same_protocol = options.protocol == mcdtp::kProtocolVersion;

@@ -46,6 +46,8 @@ void take_command(Words& words, ServerOptions& options) {
 void add_common(CLI::App& app, ServerOptions& options, Words& environment) {
   app.add_option("--protocol", options.protocol, "Version of the protocol that the client speaks")
       ->check(CLI::Range(0, std::numeric_limits<int>::max()));
+  app.add_option("--start", options.start_word, "What to say first, that the client knows us by")
+      ->type_name("WORD");
   app.add_flag("--subsystem", options.subsystem, "COMMAND is the name of a subsystem");
   app.add_flag("--no-plain", options.no_plain, "Run nothing for a client of another version");
   app.add_option("--env", environment, "Variable for the command's environment; may be repeated")
@@ -152,6 +154,8 @@ ServerOptions parse_server_words(Words words) {
   ServerOptions options;
   take_command(words, options);
   if (speaks_our_version(words, options)) parse_all(words, options);
+  if (!options.start_word.empty() && !is_start_word(options.start_word))
+    refuse("--start: it is of letters, digits and _ . / - alone");
   if (options.subsystem && !options.command) refuse("--subsystem needs its name after --");
   if (options.no_command && options.command) refuse("--no-command and a command");
   return options;

@@ -16,9 +16,11 @@ namespace mcdtp {
 
 // What the client's exec line, or somebody by hand, asks of mcdtp-server: ExecRequest as it arrives.
 struct ServerOptions {
-  // The client's. Where it is not kProtocolVersion, only `subsystem`, `no_plain`, `command` and `environment` were read:
-  // what is needed to run the command without us.
+  // The client's. Where it is not kProtocolVersion, only `start_word`, `subsystem`, `no_plain`, `command` and
+  // `environment` were read: what is needed to run the command without us.
   int protocol = kProtocolVersion;
+  // Of start_line(), where no shell has said it. Empty: nothing is to be said.
+  std::string start_word;
   // Wished datagram channels, 1 to kMaxDatagramChannels. The exchange may settle on fewer.
   unsigned channels = 4;
   // Both ends from 1; low <= high.

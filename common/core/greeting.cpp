@@ -13,6 +13,10 @@ constexpr std::string_view kLineStart = "\nMCDTP ";
 // The words of the server stand between these two in every version of the line.
 constexpr std::string_view kExecLineStart = R"sh(exec sh -c 'eval "set -- $(printf %b ")sh";
 constexpr std::string_view kExecWordsEnd = R"sh(")"; )sh";
+// The start line as the exec line has it printed, around its word.
+constexpr std::string_view kStartPrinted = R"sh(printf "\nMCDTP start )sh";
+constexpr std::string_view kStartPrintedEnd = R"sh(\n"; )sh";
+constexpr std::string_view kStartOption = "--start";
 constexpr std::string_view kRequestStart = "MCDTP request ";
 constexpr std::string_view kEnvironmentStart = "MCDTP env ";
 // Looked in after PATH: a login's PATH may lack them.
@@ -60,6 +64,7 @@ bool can_be_said(const ExecRequest& r) {
     if (!is_variable_name(name) || !fits(value)) return false;
   const std::string& version = r.install_version;
   if (!std::all_of(version.begin(), version.end(), is_plain_byte)) return false;
+  if (!r.start_word.empty() && !is_start_word(r.start_word)) return false;
   return fits(r.cc) && fits(r.pacing) && fits(r.server_command) && fits(r.command.value_or(""));
 }
 
@@ -75,6 +80,18 @@ std::string encoded_words(const ExecRequest& r, const std::vector<std::string>& 
     words.push_back(*r.command);
   }
   return encode_words(words);
+}
+
+std::string print_start(const std::string& word) {
+  return word.empty() ? "" : std::string(kStartPrinted) + word + std::string(kStartPrintedEnd);
+}
+
+// The word that print_start() has printed at the beginning of `script`; empty: none.
+std::string_view printed_start(std::string_view script) {
+  if (!script.starts_with(kStartPrinted)) return {};
+  script.remove_prefix(kStartPrinted.size());
+  const std::string_view word = script.substr(0, script.find(kStartPrintedEnd));
+  return is_start_word(word) ? word : std::string_view();
 }
 
 std::string exit_unheard() { return "exit " + std::to_string(kNobodyWaits) + "; "; }
@@ -138,13 +155,14 @@ bool is_question(std::string_view line) {
          line.starts_with(std::string(kLineStart) + std::string(kInstallQuestion));
 }
 
-enum class Found { kNo, kYes, kMaybe };
-
-// Whether the line that we wait for begins at `text`; kMaybe as long as more bytes could make it so.
-Found line_start(std::string_view text) {
+// The line of ours at the beginning of `text`; empty: there is none. Unset: more bytes may make one.
+std::optional<std::string_view> line_of_ours(std::string_view text) {
   const std::size_t size = std::min(text.size(), kLineStart.size());
-  if (text.substr(0, size) != kLineStart.substr(0, size)) return Found::kNo;
-  return size < kLineStart.size() ? Found::kMaybe : Found::kYes;
+  if (text.substr(0, size) != kLineStart.substr(0, size)) return std::string_view();
+  const std::size_t end = text.substr(0, GreetingFinder::kMaxLine).find('\n', 1);
+  if (end != text.npos) return text.substr(0, end + 1);
+  if (text.size() < GreetingFinder::kMaxLine) return std::nullopt;
+  return std::string_view();
 }
 
 // The text up to the next `end`, which is taken too; unset where there is none.
@@ -208,7 +226,7 @@ std::optional<std::string> build_exec_line(const ExecRequest& r) {
   if (!can_be_said(r)) return std::nullopt;
   const std::vector<std::string> options = fixed_options(r);
   std::string line = std::string(kExecLineStart) + encoded_words(r, options) + std::string(kExecWordsEnd);
-  line += ask_if_slow();
+  line += print_start(r.start_word) + ask_if_slow();
   line += R"sh(set -- "$(PATH=${PATH:+$PATH:})sh" + std::string(kServerPlaces) + "; ";
   line += server_lookup(r.server_command) + R"sh()" "$@"; )sh";
   if (!r.install_version.empty()) line += with_installation(r);
@@ -223,12 +241,17 @@ std::optional<std::vector<std::string>> parse_exec_line(std::string_view line) {
   line.remove_prefix(kExecLineStart.size());
   const std::size_t end = line.find(kExecWordsEnd);
   if (end == line.npos) return std::nullopt;
-  return decode_words(line.substr(0, end));
+  auto words = decode_words(line.substr(0, end));
+  const std::string_view start = printed_start(line.substr(end + kExecWordsEnd.size()));
+  if (words && !start.empty()) words->insert(words->begin(), {std::string(kStartOption), std::string(start)});
+  return words;
 }
 
 std::optional<std::string> build_request_line(const ExecRequest& r) {
   if (!can_be_said(r)) return std::nullopt;
-  std::string line = std::string(kRequestStart) + encoded_words(r, fixed_options(r)) + "\n";
+  std::vector<std::string> options = fixed_options(r);
+  if (!r.start_word.empty()) options.insert(options.begin(), {std::string(kStartOption), r.start_word});
+  std::string line = std::string(kRequestStart) + encoded_words(r, options) + "\n";
   if (line.size() > kMaxExecLine) return std::nullopt;
   return line;
 }
@@ -307,9 +330,20 @@ std::optional<Greeting> parse_greeting(std::string_view line) {
   return g;
 }
 
+bool is_start_word(std::string_view word) {
+  constexpr std::size_t kMaxStartWord = 64;
+  return !word.empty() && word.size() <= kMaxStartWord &&
+         std::all_of(word.begin(), word.end(), is_plain_byte);
+}
+
+std::string start_line(std::string_view word) {
+  CHECK(is_start_word(word));
+  return std::string(kLineStart) + "start " + std::string(word) + "\n";
+}
+
 GreetingFinder::Result GreetingFinder::feed(Bytes data) {
   CHECK(result_ == Result::kMore || result_ == Result::kAsks);
-  if (result_ == Result::kAsks) forget_question();
+  if (result_ == Result::kAsks) forget_line();
   append(data);
   result_ = scan();
   if (result_ == Result::kMore || result_ == Result::kNone) noise_size_ = rest_begin_ = buffer_.size();
@@ -317,7 +351,7 @@ GreetingFinder::Result GreetingFinder::feed(Bytes data) {
 }
 
 // The far side goes on after it as if it had said nothing.
-void GreetingFinder::forget_question() {
+void GreetingFinder::forget_line() {
   const auto begin = buffer_.begin();
   buffer_.erase(begin + static_cast<std::ptrdiff_t>(noise_size_),
                 begin + static_cast<std::ptrdiff_t>(rest_begin_));
@@ -338,39 +372,57 @@ void GreetingFinder::append(Bytes data) {
 
 // A line that is not ours is noise, but its last newline may be the first of ours.
 GreetingFinder::Result GreetingFinder::scan() {
-  const std::string_view text(reinterpret_cast<const char*>(buffer_.data()), buffer_.size());
   for (;;) {
+    const std::string_view text(reinterpret_cast<const char*>(buffer_.data()), buffer_.size());
     scanned_ = std::min(text.find('\n', scanned_), text.size());
     if (scanned_ > kMaxNoiseBytes) return Result::kNone;
     if (scanned_ == text.size()) return Result::kMore;
-    const Found found = line_start(text.substr(scanned_));
-    if (found == Found::kMaybe) return Result::kMore;
-    if (found == Found::kYes) {
-      const std::size_t end = text.substr(0, scanned_ + kMaxLine).find('\n', scanned_ + 1);
-      if (end == text.npos && text.size() < scanned_ + kMaxLine) return Result::kMore;
-      const Result result =
-          end == text.npos ? Result::kMore : judge(text.substr(scanned_, end + 1 - scanned_));
-      if (result != Result::kMore) return result;
+    const auto line = line_of_ours(text.substr(scanned_));
+    if (!line) return Result::kMore;
+    if (!awaited_.empty() && *line == awaited_) {
+      begin(line->size());
+      continue;
     }
+    const Result result = line->empty() ? Result::kMore : judge(*line);
+    if (result != Result::kMore) return result;
     ++scanned_;
   }
 }
 
+// The start line is here.
+void GreetingFinder::begin(std::size_t size) {
+  awaited_.clear();
+  noise_size_ = scanned_;
+  rest_begin_ = scanned_ + size;
+  forget_line();
+}
+
 // kMore: the line is noise.
 GreetingFinder::Result GreetingFinder::judge(std::string_view line) {
-  Result result = Result::kMore;
-  if (line == plain_line()) result = Result::kPlain;
-  if (line == no_subsystem_line()) result = Result::kNoSubsystem;
-  if (line == slow_question() || (takes_questions_ && is_question(line))) {
-    question_ = line.substr(kLineStart.size(), line.size() - kLineStart.size() - 1);
-    result = Result::kAsks;
-  }
-  if ((greeting_ = parse_greeting(line))) result = Result::kGreeting;
+  const Result result = verdict(line);
   if (result == Result::kMore) return result;
   noise_size_ = scanned_;
   rest_begin_ = scanned_ + line.size();
   if (greeting_) wipe(MutableBytes(buffer_).subspan(noise_size_, line.size()));
   return result;
+}
+
+GreetingFinder::Result GreetingFinder::verdict(std::string_view line) {
+  if (may_ask(line)) {
+    question_ = line.substr(kLineStart.size(), line.size() - kLineStart.size() - 1);
+    return Result::kAsks;
+  }
+  if (!awaited_.empty()) return Result::kMore;
+  if (line == plain_line()) return Result::kPlain;
+  if (line == no_subsystem_line()) return Result::kNoSubsystem;
+  greeting_ = parse_greeting(line);
+  return greeting_ ? Result::kGreeting : Result::kMore;
+}
+
+// Who waits for our request does not know the start word yet.
+bool GreetingFinder::may_ask(std::string_view line) const {
+  if (!awaited_.empty()) return takes_questions_ && line == ask_line();
+  return line == slow_question() || (takes_questions_ && is_question(line));
 }
 
 }  // namespace mcdtp

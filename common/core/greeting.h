@@ -25,6 +25,9 @@ using Environment = std::vector<std::pair<std::string, std::string>>;
 // What the client asks the login shell of the far host to run.
 struct ExecRequest {
   int protocol = kProtocolVersion;
+  // What start_line() says first of all: fresh for each log-in, so that nobody can have put it into what else the far side
+  // prints. is_start_word(). Empty: no such line.
+  std::string start_word;
   unsigned channels = 4;
   PortRange ports;
   std::optional<std::uint64_t> memory_bytes;  // unset: as much as the server takes by itself
@@ -68,7 +71,7 @@ inline constexpr std::size_t kMaxExecLine = 100 * 1024;
 std::optional<std::string> build_exec_line(const ExecRequest& request);
 
 // The server's words out of an exec line, for a server that the far sshd forces on the client's key, and that finds
-// the line in its environment. Unset: the line is none of ours.
+// the line in its environment. The start word is one of them, as no shell says it there. Unset: the line is none of ours.
 [[nodiscard]] std::optional<std::vector<std::string>> parse_exec_line(std::string_view line);
 
 // The same request to a server that runs as a subsystem of sshd, and so got no words: a line for its stdin, upon
@@ -113,6 +116,11 @@ std::string format_greeting(const Greeting& greeting);
 // Takes exactly what format_greeting() gives, and nothing else.
 [[nodiscard]] std::optional<Greeting> parse_greeting(std::string_view line);
 
+// Letters, digits and _ . / - alone, 64 at most.
+bool is_start_word(std::string_view word);
+// Before all other lines, but for ask_line(): what follows is said by who got our request. What came before it is of
+// others, whatever it looks like. REQUIRES: is_start_word(word).
+std::string start_line(std::string_view word);
 // No server: the command runs as under ssh, and its output follows.
 constexpr std::string_view plain_line() { return "\nMCDTP plain\n"; }
 // No server to run the subsystem, or to do what needs one: nothing follows.
@@ -157,11 +165,15 @@ class GreetingFinder {
 
   // What was asked for may ask back. REQUIRES: nothing was fed.
   void take_questions() { takes_questions_ = true; }
+  // All is noise until start_line() has come, but for ask_line(). REQUIRES: nothing was fed; is_start_word(word).
+  void await_start(std::string_view word) { awaited_ = start_line(word); }
 
   // REQUIRES: every earlier result was kMore or kAsks.
   Result feed(Bytes data);
   // The far side's last question, without "MCDTP " and newlines; empty: none.
   const std::string& question() const { return question_; }
+  // The start line has come, or nobody waits for it.
+  bool has_begun() const { return awaited_.empty(); }
 
   // Unset unless the result was kGreeting.
   const std::optional<Greeting>& greeting() const { return greeting_; }
@@ -173,9 +185,12 @@ class GreetingFinder {
 
  private:
   void append(Bytes data);
-  void forget_question();
+  void forget_line();
   Result scan();
+  void begin(std::size_t size);
   Result judge(std::string_view line);
+  Result verdict(std::string_view line);
+  bool may_ask(std::string_view line) const;
 
   std::vector<std::uint8_t> buffer_;
   // No line begins before it.
@@ -185,6 +200,7 @@ class GreetingFinder {
   Result result_ = Result::kMore;
   std::optional<Greeting> greeting_;
   bool takes_questions_ = false;
+  std::string awaited_;  // the start line; empty: it has come, or nobody waits for one
   std::string question_;
 };
 

@@ -43,6 +43,23 @@ step "one that looks like a greeting"
 force "printf '\\nMCDTP 2 \\nnothing\\n'"
 status 0 shim far whatever </dev/null
 out_is $'\nMCDTP 2 \nnothing'
+# What others have put into a file that is sent; two of the records that a server would send behind it.
+secret=$(printf 'ab%.0s' {1..32})
+for line in "5 $secret aes-128-gcm - - -" plain nosubsystem ask slow env "install $(uname -m)" start "start $secret"; do
+  printf 'before\n\nMCDTP %s\nbehind\0\377' "$line" >"$dir/forged"
+  force "cat $dir/forged; cat"
+  printf tail | status 0 shim far whatever
+  cat "$dir/forged" <(printf tail) | cmp - "$dir/out" || fail "$line: the bytes differ"
+  err_is ""
+done
+step "a start-up file of the shell that prints such lines"
+cp "$dir/sshd/user_key.pub" "$dir/sshd/authorized_keys"
+rm -rf "$dir/cache"
+printf 'cat %q\n' "$dir/forged" >"$dir/home/.bashrc"
+printf tail | status 3 shim -v far 'cat; exit 3'
+cat "$dir/forged" <(printf tail) | cmp - "$dir/out" || fail "the bytes differ"
+ours
+rm "$dir/home/.bashrc"
 
 step "the next run goes to ssh at once, for this key and until it is forgotten"
 force cat

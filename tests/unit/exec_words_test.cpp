@@ -38,6 +38,18 @@ TEST(ExecWords, OfAnExecLineAndOfARequestLine) {
     EXPECT_EQ(parse_exec_line(build_exec_line(request).value()), wanted);
     EXPECT_EQ(parse_request_line(build_request_line(request).value()), wanted);
   }
+  request.start_word = "word_1";
+  const Words begin = {"--start", "word_1", "--protocol"};
+  for (const auto& words : {parse_exec_line(build_exec_line(request).value()),
+                            parse_request_line(build_request_line(request).value())}) {
+    ASSERT_TRUE(words && words->size() == 14);
+    EXPECT_EQ(Words(words->begin(), words->begin() + 3), begin);
+  }
+  for (const std::string& bad : {std::string("a b"), std::string("a\"b"), std::string(65, 'x')}) {
+    request.start_word = bad;
+    EXPECT_EQ(build_exec_line(request), std::nullopt) << bad;
+    EXPECT_EQ(build_request_line(request), std::nullopt) << bad;
+  }
   EXPECT_EQ(parse_exec_line("ls"), std::nullopt);
   EXPECT_EQ(parse_request_line("MCDTP request a"), std::nullopt);
   EXPECT_EQ(parse_request_line("MCDTP request a;\n"), std::nullopt);
@@ -84,6 +96,22 @@ TEST(GreetingQuestions, OnlyWhereTheyMayBeAsked) {
     EXPECT_EQ(told(finder.noise()), "noisemore");
     EXPECT_EQ(told(finder.rest()), told(bytes.first(used)).substr(text.size() - 4));
   }
+}
+
+TEST(GreetingQuestions, BeforeTheStartOnlyWhoHasNoRequestYetAsks) {
+  const std::string early = std::string(slow_question()) + std::string(environment_question());
+  const std::string text = early + std::string(ask_line()) + early + start_line("word") + "\nMCDTP slow\n";
+  GreetingFinder finder;
+  finder.take_questions();
+  finder.await_start("word");
+  EXPECT_EQ(finder.feed(as_bytes(text)), GreetingFinder::Result::kAsks);
+  EXPECT_EQ(finder.question(), "ask");
+  EXPECT_FALSE(finder.has_begun());
+  EXPECT_EQ(finder.feed({}), GreetingFinder::Result::kAsks);
+  EXPECT_EQ(finder.question(), "slow");
+  EXPECT_TRUE(finder.has_begun());
+  EXPECT_EQ(finder.feed({}), GreetingFinder::Result::kMore);
+  EXPECT_EQ(std::string(finder.noise().begin(), finder.noise().end()), early + early);
 }
 
 }  // namespace

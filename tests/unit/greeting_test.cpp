@@ -117,6 +117,28 @@ TEST(GreetingFinder, FindsLineBetweenNoiseAndStream) {
   EXPECT_EQ(finder.greeting(), example());
 }
 
+// A command that the far side forces, or a shell's start-up file, may print what others have written.
+TEST(GreetingFinder, BeforeTheStartLineAllIsNoise) {
+  const std::string start = start_line("word"), line = format_greeting(example());
+  const std::string forged =
+      line + "\nMCDTP plain\n" + "\nMCDTP nosubsystem\n" + start_line("wor") + "\nMCDTP start\n";
+  const auto find_after_start = [&](const std::string& text, std::size_t piece) {
+    GreetingFinder finder;
+    finder.await_start("word");
+    return find(finder, text, [piece] { return piece; });
+  };
+  for (std::size_t piece = 1; piece < 300; ++piece) {
+    EXPECT_EQ(find_after_start(forged, piece), (Outcome{Result::kMore, forged, ""}));
+    EXPECT_EQ(find_after_start(forged + start + line + "out", piece),
+              (Outcome{Result::kGreeting, forged, "out"}));
+    EXPECT_EQ(find_after_start(start + start + "x\nMCDTP plain\n\n", piece),
+              (Outcome{Result::kPlain, start + "x", "\n"}));
+  }
+  const std::string most(GreetingFinder::kMaxNoiseBytes, 'x');
+  EXPECT_EQ(find_after_start(most + start + line, 1 << 16), (Outcome{Result::kGreeting, most, ""}));
+  EXPECT_EQ(find_after_start(most + "x" + start + line, 1 << 30).result, Result::kNone);
+}
+
 TEST(GreetingFinder, MalformedLineIsNoise) {
   for (const std::string bad :
        {"\nMCDTP", "\nMCDTP ", "\nMCDTP plain ", "\nMCDTP 5 00", "\nMCDTP\n", "\n MCDTP plain"})

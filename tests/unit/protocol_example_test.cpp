@@ -193,6 +193,7 @@ Greeting example_greeting() {
 
 std::map<std::string, std::string> expected_texts() {
   ExecRequest request;
+  request.start_word = "7f3a09c1b2d84e5f60718293a4b5c6d7";
   request.channels = 2;
   request.memory_bytes = 256 << 20;
   request.environment = {{"LANG", "C.UTF-8"}};

@@ -101,6 +101,13 @@ TEST(ServerOptions, APortRangeIsTwoPortsInOrder) {
   EXPECT_EQ(parse({"--port-range", "7-7"}).ports, (PortRange{7, 7}));
 }
 
+TEST(ServerOptions, AStartWordIsPlain) {
+  EXPECT_EQ(parse({"--start", "0af.-_/Z"}).start_word, "0af.-_/Z");
+  EXPECT_EQ(parse({"--protocol", "1", "--start", "w", "--other"}).start_word, "w");
+  for (const std::string& bad : {std::string("a b"), std::string("\n"), std::string(65, 'a')})
+    EXPECT_THROW(parse({"--start", bad.c_str()}), std::runtime_error) << bad;
+}
+
 TEST(ServerOptions, AVariableHasAName) {
   for (const char* text : {"=x", "A", "1A=x", "A B=x", "A-B=x", "[A=x]", "\xc3\xa9=x"})
     EXPECT_NE(refusal({"--env", text}), "") << text;
