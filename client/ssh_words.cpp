@@ -82,6 +82,8 @@ std::optional<std::vector<std::string>> split_values(std::string_view text) {
 }
 
 // "+" is a space and %XX a byte, in the user's name of an ssh:// address.
+constexpr std::string_view kEndsALine("\n\0", 2);
+
 std::optional<std::string> url_decode(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -124,7 +126,8 @@ std::optional<Destination> parse_uri(std::string_view text) {
   auto to = parse_uri_host(text.substr(at + 1));
   const std::string_view user = text.substr(0, std::min(text.find(';'), at));
   const auto decoded = url_decode(user);
-  if (!to || user.empty() || !decoded) return std::nullopt;
+  if (!to || user.empty() || !decoded || decoded->find_first_of(kEndsALine) != decoded->npos)
+    return std::nullopt;
   to->user = *decoded;
   return to;
 }
@@ -205,7 +208,7 @@ std::optional<std::uint16_t> parse_port(std::string_view text) {
 
 std::optional<Destination> parse_destination(std::string_view text) {
   constexpr std::string_view kScheme = "ssh://";
-  if (text.find('\n') != text.npos) return std::nullopt;
+  if (text.find_first_of(kEndsALine) != text.npos) return std::nullopt;
   if (text.starts_with(kScheme)) return parse_uri(text.substr(kScheme.size()));
   const auto at = text.rfind('@');
   if (at == 0) return std::nullopt;

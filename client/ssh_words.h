@@ -82,7 +82,7 @@ struct Destination {
 std::optional<std::uint16_t> parse_port(std::string_view text);
 
 // Nothing for what only the real ssh can judge: an empty user, where it prints its usage, and an ssh://
-// address that is bad or names a service for its port, a line break.
+// address that is bad or names a service for its port, a line break, also as %0a.
 std::optional<Destination> parse_destination(std::string_view text);
 
 // A -o line. `rest` is what follows the keyword, `values` the same split into words by ssh's quotes.

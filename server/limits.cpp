@@ -123,6 +123,12 @@ Limits tighter(const Limits& one, const Limits& other) {
   return both;
 }
 
+Limits limits_where_forced(Limits limits) {
+  if (!limits.ports) limits.ports = PortRange{};
+  if (!limits.memory_bytes) limits.memory_bytes = default_memory();
+  return limits;
+}
+
 void apply_limits(const Limits& limits, ServerOptions& options) {
   if (limits.ports) options.ports = common_ports(*limits.ports, options.ports).value_or(*limits.ports);
   if (limits.memory_bytes) options.memory_bytes = std::min(options.memory_bytes, *limits.memory_bytes);

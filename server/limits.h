@@ -28,6 +28,10 @@ Limits read_limits(const std::string& path, bool may_lack);
 // Both hold. Throws where no port is left.
 Limits tighter(const Limits& one, const Limits& other);
 
+// Who may only run what is forced chooses no ports and no memory beyond what a server takes by itself, unless the
+// administrator says which. Pure.
+Limits limits_where_forced(Limits limits);
+
 // A range of the client's that lies elsewhere is replaced; all else becomes what is less. Pure.
 void apply_limits(const Limits& limits, ServerOptions& options);
 

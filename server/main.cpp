@@ -31,7 +31,7 @@ mcdtp::Limits all_limits(const std::optional<mcdtp::AdminOptions>& admin) {
   if (!admin) return limits;
   for (const std::string& path : admin->limits_files)
     limits = tighter(limits, mcdtp::read_limits(path, false));
-  return limits;
+  return admin->forced ? limits_where_forced(limits) : limits;
 }
 
 // Unset: the client is none of ours, and gets the forced command alone.

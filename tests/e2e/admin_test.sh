@@ -56,6 +56,25 @@ stdio forwarding failed"
 printf 'a word' | status 0 shim -R 0:127.0.0.1:1 far whatever
 out_is "a word" && err_is "Warning: remote port forwarding failed for listen port 0"
 
+# ports_are LOW HIGH COMMAND...: of all channels of the run, which waits for $dir/seen
+ports_are() {
+  local low=$1 high=$2 port
+  shift 2
+  rm -f "$dir/seen" "$dir/log"
+  "$@" </dev/null 2>"$dir/log" >/dev/null &
+  until_true grep -qs 'UDP to' "$dir/log"
+  touch "$dir/seen"
+  wait $!
+  grep -o 'UDP to [^ ]*:[0-9]*' "$dir/log" | sed 's/.*://' | sort -u >"$dir/ports"
+  while read -r port; do [ "$port" -ge "$low" ] && [ "$port" -le "$high" ] || fail "port $port"; done <"$dir/ports"
+}
+until_seen="until [ -e '$dir/seen' ]; do sleep 0.05; done"
+
+step "--forced: the client chooses no ports"
+echo "$until_seen" >"$dir/wait"
+force "$server --forced 'sh $dir/wait'"
+ports_are 60000 61000 shim -v --port-range 61500-61600 far whatever
+
 step "as a subsystem"
 free
 before=$(logins)
@@ -83,12 +102,7 @@ END
 limited() { shim -v --server-subsystem few "$@" </dev/null; }
 status 0 limited -c 4 far true
 nothing_left # that server may hold all the ports there are
-limited far "until [ -e '$dir/seen' ]; do sleep 0.05; done" 2>"$dir/log" &
-until_true grep -qs 'UDP to' "$dir/log"
-touch "$dir/seen"
-wait $!
-grep -o 'UDP to [^ ]*:[0-9]*' "$dir/log" | sed 's/.*://' | sort -u >"$dir/ports"
-while read -r port; do [ "$port" -ge 61400 ] && [ "$port" -le 61403 ] || fail "port $port"; done <"$dir/ports"
+ports_are 61400 61403 limited far "$until_seen"
 status 0 limited --port-range 61402-61410 far true
 status 0 limited --port-range 60000-61000 --memory 1G --cc none far true
 ours

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -74,6 +75,22 @@ TEST(Limits, OnlyTighten) {
   EXPECT_EQ(options.memory_bytes, 8u << 20);
   EXPECT_EQ(options.max_rate_bps, 5000u);
   EXPECT_FALSE(options.policy.local_forwards || options.policy.remote_forwards);
+}
+
+TEST(Limits, WhereACommandIsForcedTheClientChoosesLittle) {
+  ServerOptions options;
+  options.ports = {1, 1023};
+  options.memory_bytes = std::numeric_limits<std::uint64_t>::max();
+  apply_limits(limits_where_forced({}), options);
+  EXPECT_EQ(options.ports, PortRange());
+  EXPECT_EQ(options.memory_bytes, default_memory());
+  Limits said;
+  said.ports = {5000, 5009};
+  said.memory_bytes = default_memory() + 1;
+  options.memory_bytes = *said.memory_bytes + 1;
+  apply_limits(limits_where_forced(said), options);
+  EXPECT_EQ(options.ports, said.ports);
+  EXPECT_EQ(options.memory_bytes, said.memory_bytes);
 }
 
 TEST(Limits, OfTwoFilesBothHold) {

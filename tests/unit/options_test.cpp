@@ -298,6 +298,8 @@ TEST(Options, HandsOver) {
       {"host", "-p"},
       {"-s", "host"},
       {"@host", "id"},
+      {"ssh://u%0aport%201@host", "id"},
+      {"ssh://u%00@host", "id"},
       {"ssh://host/path", "id"},
       {"ssh://[::1]:22", "id"},
       {"ssh://host:ssh", "id"},
