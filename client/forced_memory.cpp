@@ -40,27 +40,37 @@ ForcedMemory::ForcedMemory(const std::string& folder, const SshConfig& config)
   if (!folder.empty()) path_ = folder + "/forced/" + sha256_hex(id).substr(0, kNameDigits);
 }
 
-// A date too far away is one of another clock.
-bool ForcedMemory::holds(std::int64_t now) const {
-  if (path_.empty()) return false;
+// Unset: it is over. A date too far away is one of another clock.
+std::optional<std::int64_t> ForcedMemory::read_until(std::int64_t now) const {
+  if (path_.empty()) return std::nullopt;
   const FileText file = read_file_text(path_);
   std::int64_t until = 0;
   const auto [end, error] = std::from_chars(file.text.data(), file.text.data() + file.text.size(), until);
-  if (file.error != 0 || error != std::errc()) return false;
-  return until > now && until <= now + kSure;
+  if (file.error != 0 || error != std::errc()) return std::nullopt;
+  return until > now && until <= now + kSure ? std::optional(until) : std::nullopt;
+}
+
+bool ForcedMemory::holds(std::int64_t now) const { return read_until(now).has_value(); }
+
+// What holds for longer than an unsure one can is sure; once a day will do.
+void ForcedMemory::renew(std::int64_t now) const {
+  const auto until = read_until(now);
+  if (until && *until > now + kUnsure && *until < now + kSure - kUnsure) remember(now, kSure);
 }
 
 // Whole or not at all: others read at the same time.
-void ForcedMemory::remember(std::int64_t now, std::int64_t period) const {
-  if (path_.empty()) return;
+bool ForcedMemory::remember(std::int64_t now, std::int64_t period) const {
+  if (path_.empty()) return false;
   make_folders(path_);
   const std::string fresh = path_ + "." + std::to_string(getpid());
   const std::string text = std::to_string(now + period) + "\n" + account_ + "\n";
   const int fd = open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (fd < 0) return;
+  if (fd < 0) return false;
   const bool whole = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   close(fd);
-  if (!whole || rename(fresh.c_str(), path_.c_str()) != 0) unlink(fresh.c_str());
+  if (whole && rename(fresh.c_str(), path_.c_str()) == 0) return true;
+  unlink(fresh.c_str());
+  return false;
 }
 
 void ForcedMemory::forget() const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "client/ssh_config.h"
@@ -8,7 +9,7 @@
 namespace mcdtp {
 
 // Remembers, in a file for each, the accounts and keys for which the far side ran none of our commands, so that the
-// next run goes to the real ssh at once. What cannot be read or written is not remembered; nothing here ever fails.
+// next run goes to the real ssh at once. What cannot be read is not remembered.
 class ForcedMemory {
  public:
   // Seconds. A command that ended before a greeting was surely another one; a silence may have been a slow host.
@@ -23,11 +24,15 @@ class ForcedMemory {
   const std::string& path() const { return path_; }
   // `now`, here and below: seconds since 1970.
   bool holds(std::int64_t now) const;
-  // For `period` seconds from now on.
-  void remember(std::int64_t now, std::int64_t period) const;
+  // What is sure holds for as long again: to ask anew would run the forced command for nothing.
+  void renew(std::int64_t now) const;
+  // For `period` seconds from now on. False: it cannot be written.
+  bool remember(std::int64_t now, std::int64_t period) const;
   void forget() const;
 
  private:
+  std::optional<std::int64_t> read_until(std::int64_t now) const;
+
   std::string path_;
   std::string account_;  // user, host and port, for a person who reads the file
 };

@@ -44,6 +44,16 @@ bool could_not_run(int status, bool late) {
   return status == 126 || status == 127 || status == kFailed || (late && status == mcdtp::kNobodyWaits);
 }
 
+// Who ended, or spoke too much, without the start line is another command than ours.
+void remember_forced(const mcdtp::Options& options, const mcdtp::Login& login, bool ended,
+                     const mcdtp::ForcedMemory& memory) {
+  const bool sure = ended && !login.late && !login.finder.has_begun();
+  const auto period = sure ? mcdtp::ForcedMemory::kSure : mcdtp::ForcedMemory::kUnsure;
+  if (memory.remember(seconds_since_1970(), period) || options.quiet || login.finder.has_begun()) return;
+  say(options.host + " runs a command of its own, each time twice, for that cannot be remembered in " +
+      memory.path());
+}
+
 // No greeting: a failed log-in, of which ssh has spoken; or a command that the far side forces on this key, or a
 // server that cannot start. Then the real ssh runs, with the same words; not one byte of stdin has been read.
 int without_greeting(const mcdtp::Options& options, mcdtp::Login& login,
@@ -55,10 +65,8 @@ int without_greeting(const mcdtp::Options& options, mcdtp::Login& login,
   if (status == kFailed && !login.done && silent) return kFailed;
   if (options.verbose > 0) say("the far side runs no command of ours: going on as plain ssh");
   const bool another = ended || login.result == GreetingFinder::Result::kNone;
-  if (another && !could_not_run(status, login.late) && memory && !options.server_subsystem) {
-    const bool sure = ended && !login.late;
-    memory->remember(seconds_since_1970(), sure ? mcdtp::ForcedMemory::kSure : mcdtp::ForcedMemory::kUnsure);
-  }
+  if (another && !could_not_run(status, login.late) && memory && !options.server_subsystem)
+    remember_forced(options, login, ended, *memory);
   login.ssh.reset();
   if (background != nullptr) background->give_back_stderr();
   mcdtp::hand_over(options.words_for_hand_over);
@@ -102,9 +110,9 @@ std::optional<std::string> reason_to_leave(const mcdtp::Options& options, const 
   if (options.shim_wanted) return std::nullopt;
   if (mcdtp::serves_git_alone(config.host_name())) return "it serves git alone";
   const mcdtp::ForcedMemory memory(mcdtp::cache_folder(), config);
-  if (!options.server_subsystem && memory.holds(seconds_since_1970()))
-    return "no command of ours ran there of late, says " + memory.path();
-  return std::nullopt;
+  if (options.server_subsystem || !memory.holds(seconds_since_1970())) return std::nullopt;
+  memory.renew(seconds_since_1970());
+  return "no command of ours ran there of late, says " + memory.path();
 }
 
 int log_in_and_run(mcdtp::Options options, mcdtp::TransferLog& log, const std::vector<int>& end_signals) {

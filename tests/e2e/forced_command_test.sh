@@ -85,8 +85,11 @@ printf x | status 0 shim -v far whatever
 out_is x && err_has "^mcdtp-shim: backend"
 
 step "no place to remember in"
-XDG_CACHE_HOME=/proc printf y | XDG_CACHE_HOME=/proc status 0 shim -v far whatever
-out_is y
+XDG_CACHE_HOME=/proc printf y | XDG_CACHE_HOME=/proc status 0 shim far whatever
+out_is y && err_has "^mcdtp-shim: far runs a command of its own, each time twice, for that cannot be remembered in /proc/"
+same "lines on stderr" 1 "$(wc -l <"$dir/err")"
+printf y | XDG_CACHE_HOME=/proc status 0 shim -q far whatever
+out_is y && err_is ""
 rm -rf "$dir/cache"
 
 step "what is remembered is forgotten when a command of ours runs"

@@ -43,6 +43,20 @@ TEST_F(ForcedMemoryTest, HoldsUntilItsTimeIsOver) {
   EXPECT_FALSE(one.holds(1000));
 }
 
+TEST_F(ForcedMemoryTest, WhatIsSureIsRenewed) {
+  const std::int64_t day = ForcedMemory::kUnsure, later = 1000 + 3 * day;
+  const ForcedMemory one = memory(kHost);
+  one.renew(1000);
+  EXPECT_FALSE(one.holds(1000));
+  EXPECT_TRUE(one.remember(1000, ForcedMemory::kUnsure));
+  one.renew(1000 + day - 1);
+  EXPECT_FALSE(one.holds(1000 + day));
+  EXPECT_TRUE(one.remember(1000, ForcedMemory::kSure));
+  one.renew(later);
+  EXPECT_TRUE(one.holds(later + ForcedMemory::kSure - 1));
+  EXPECT_FALSE(one.holds(later + ForcedMemory::kSure));
+}
+
 TEST_F(ForcedMemoryTest, TellsAccountsAndKeysApart) {
   memory(kHost).remember(1000, ForcedMemory::kSure);
   EXPECT_TRUE(memory(kHost).holds(1000));
@@ -66,11 +80,11 @@ TEST_F(ForcedMemoryTest, AFileThatIsDamagedHoldsNothing) {
 
 TEST_F(ForcedMemoryTest, WithoutAPlaceNothingIsRemembered) {
   const ForcedMemory none("", SshConfig(kHost));
-  none.remember(1000, ForcedMemory::kSure);
+  EXPECT_FALSE(none.remember(1000, ForcedMemory::kSure));
   EXPECT_FALSE(none.holds(1000));
   std::ofstream(dir_ / "file") << "x";
   const ForcedMemory blocked((dir_ / "file").string(), SshConfig(kHost));
-  blocked.remember(1000, ForcedMemory::kSure);
+  EXPECT_FALSE(blocked.remember(1000, ForcedMemory::kSure));
   EXPECT_FALSE(blocked.holds(1000));
 }
 
