@@ -82,6 +82,7 @@ std::optional<ServerOptions> forced_options(const std::string& forced,
   options.subsystem = false;
   options.remote_forwards = 0;
   options.policy = {false, false, GatewayPorts::kNo};
+  options.login_host_alone = true;
   return options;
 }
 

@@ -48,6 +48,8 @@ struct ServerOptions {
   std::size_t remote_forwards = 0;
   // --no-forwards: none.
   Policy policy;
+  // By UDP packets come from the host of the log-in, and go there, and nowhere else. Never the client's.
+  bool login_host_alone = false;
   // Any bytes but NUL, empty too. Unset: a login shell.
   std::optional<std::string> command;
   // Names as a shell can export them.

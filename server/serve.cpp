@@ -140,7 +140,9 @@ Server::Server(const ServerOptions& options) : options_(options) {
   }
   if (greets_address) greeting.address = address->address_text();
   greet(greeting, sockets, listens);
-  for (ChannelId id = 0; id < sockets.size(); ++id) driver_->add_udp(id, std::move(sockets[id]), {}, peer);
+  const auto login_host = peer ? std::optional(LoginHost{*peer, options.login_host_alone}) : std::nullopt;
+  for (ChannelId id = 0; id < sockets.size(); ++id)
+    driver_->add_udp(id, std::move(sockets[id]), {}, login_host);
   driver_->add_ssh(Descriptor::borrow(io_, STDIN_FILENO), Descriptor::borrow(io_, STDOUT_FILENO), {});
   await_end_signals();
   if (options_.no_command) finish_stdio();

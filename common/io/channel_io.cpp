@@ -16,14 +16,14 @@ constexpr std::size_t kLoopbackPayload = 16'000;
 }  // namespace
 
 UdpChannel::UdpChannel(ChannelId id, std::unique_ptr<UdpSocket> socket, const SessionKeys& keys, Role role,
-                       std::vector<Endpoint> paths, std::optional<Endpoint> peer)
+                       std::vector<Endpoint> paths, std::optional<LoginHost> login_host)
     : id_(id),
       socket_(std::move(socket)),
       sealer_(keys, outgoing(role), id),
       opener_(keys, incoming(role), id),
       candidates_(static_cast<PathId>(paths.size())),
       next_path_(candidates_),
-      peer_(peer),
+      login_host_(login_host),
       train_(kTrainBytes) {
   for (PathId path = 0; path < candidates_; ++path) paths_.emplace(path, paths[path]);
 }
@@ -51,6 +51,10 @@ void UdpChannel::forget_oldest_path(const Session& session) {
   if (oldest != paths_.end()) paths_.erase(oldest);
 }
 
+bool UdpChannel::is_login_host(const Endpoint& from) const {
+  return login_host_ && from.with_port(0) == login_host_->address;
+}
+
 bool UdpChannel::is_newest(const Session& session, PacketNumber number) const {
   const Channel* channel = session.channel(id_);
   return channel != nullptr && channel->receipts.would_be_highest(number);
@@ -66,7 +70,8 @@ bool UdpChannel::receive(ReceiveBatch& batch, Session& session) {
     auto path = frames ? find_path(from) : std::nullopt;
     // An address is kept only for an authentic packet, and the newest: who has one of the peer's can send it again, from
     // anywhere.
-    const bool is_new = frames && !path && is_newest(session, header->number);
+    const bool may_come = is_login_host(from) || !login_host_ || !login_host_->alone;
+    const bool is_new = frames && !path && may_come && is_newest(session, header->number);
     if (is_new) path = add_path(from, session);
     if (!path) {
       ++unopened_;
@@ -74,7 +79,7 @@ bool UdpChannel::receive(ReceiveBatch& batch, Session& session) {
     }
     if (!arrived) arrived = now();
     session.on_packet(*arrived, id_, *path, header->number, header->flags, *frames, datagram.size());
-    if (is_new && from.with_port(0) == peer_) session.on_validated(id_, *path);
+    if (is_new && is_login_host(from)) session.on_validated(id_, *path);
   });
   session.set_kernel_drops(id_, socket_->counters().kernel_drops);
   return more;

@@ -12,14 +12,19 @@
 
 namespace mcdtp {
 
+// The host that has logged in, as the server knows it.
+struct LoginHost {
+  Endpoint address;    // port 0
+  bool alone = false;  // what comes from elsewhere is a stranger's
+};
+
 // One datagram channel: its socket, its keys, the addresses that its paths stand for.
 // Sends trains: packets of one size are sealed behind one another and go in one call.
 class UdpChannel {
  public:
-  // `paths[i]` is the address of PathId i; further ones are learnt from authenticated packets. `peer`: the host that has
-  // logged in, port 0, where that is known.
+  // `paths[i]` is the address of PathId i; further ones are learnt from authenticated packets.
   UdpChannel(ChannelId id, std::unique_ptr<UdpSocket> socket, const SessionKeys& keys, Role role,
-             std::vector<Endpoint> paths, std::optional<Endpoint> peer = std::nullopt);
+             std::vector<Endpoint> paths, std::optional<LoginHost> login_host = std::nullopt);
 
   ChannelId id() const { return id_; }
   UdpSocket& socket() { return *socket_; }
@@ -50,6 +55,7 @@ class UdpChannel {
   static constexpr std::size_t kTrainPackets = 64;
   static constexpr std::size_t kMaxLearnt = 64;
 
+  bool is_login_host(const Endpoint& from) const;
   bool is_newest(const Session& session, PacketNumber number) const;
   std::optional<PathId> find_path(const Endpoint& from) const;
   PathId add_path(const Endpoint& from, const Session& session);
@@ -65,7 +71,7 @@ class UdpChannel {
   PathId candidates_;  // so many addresses of our own choosing; the others were learnt
   PathId next_path_;
   std::map<PathId, Endpoint> paths_;
-  std::optional<Endpoint> peer_;
+  std::optional<LoginHost> login_host_;
   std::vector<std::uint8_t> train_;
   std::size_t begin_ = 0;    // of what is not accepted yet
   std::size_t end_ = 0;      // of what is sealed

@@ -39,11 +39,11 @@ void Driver::stop() {
 }
 
 void Driver::add_udp(ChannelId id, std::unique_ptr<UdpSocket> socket, std::vector<Endpoint> paths,
-                     std::optional<Endpoint> peer) {
+                     std::optional<LoginHost> login_host) {
   std::vector<PathId> candidates;
   // A client probes on channel 0; the others follow the path that answers.
   for (PathId path = 0; id == 0 && path < paths.size(); ++path) candidates.push_back(path);
-  udp_[id] = std::make_unique<UdpChannel>(id, std::move(socket), keys_, role_, std::move(paths), peer);
+  udp_[id] = std::make_unique<UdpChannel>(id, std::move(socket), keys_, role_, std::move(paths), login_host);
   session_.add_datagram_channel(now(), id, candidates);
   wait_udp_readable(id);
   kick();

@@ -31,7 +31,7 @@ class Driver {
 
   // A client probes the addresses `paths`, a server learns them and is told the host of the log-in, if it knows that.
   void add_udp(ChannelId id, std::unique_ptr<UdpSocket> socket, std::vector<Endpoint> paths,
-               std::optional<Endpoint> peer = std::nullopt);
+               std::optional<LoginHost> login_host = std::nullopt);
   // The SSH channel; `early` are bytes read from it before.
   void add_ssh(std::shared_ptr<Descriptor> in, std::shared_ptr<Descriptor> out, Bytes early);
   void add_link(ChannelId id, BytePipe pipe);

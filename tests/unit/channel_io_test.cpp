@@ -125,6 +125,29 @@ class ChannelIo : public ::testing::Test {
   UdpChannel server_io_{0, std::move(server_socket_), keys_, Role::kServer, {}};
 };
 
+// Who has the keys may say that packets came which never did, and have them sent to others.
+TEST_F(ChannelIo, WhereTheLoginHostIsAloneOthersAreStrangers) {
+  for (const char* address : {"127.0.0.2", "127.0.0.1"}) {
+    auto own = socket();
+    const Endpoint at = own->local();
+    const LoginHost host{Endpoint::from_text(address, 0).value(), true};
+    UdpChannel guarded(0, std::move(own), keys_, Role::kServer, {}, host);
+    UdpChannel client(0, socket(), keys_, Role::kClient, {at});
+    Session to(now(), one_channel(Role::kServer)), from(now(), one_channel(Role::kClient));
+    to.add_datagram_channel(now(), 0, {});
+    from.add_datagram_channel(now(), 0, {0});
+    const bool is_host = host.address.address_text() == "127.0.0.1";
+    for (const Time end = now() + seconds(10);
+         now() < end && guarded.unopened() == 0 && !to.channel(0)->proved();) {
+      turn(from, client);
+      turn(to, guarded);
+    }
+    EXPECT_EQ(to.channel(0)->proved(), is_host);
+    EXPECT_EQ(to.channel(0)->statistics.bytes_sent > 0, is_host);
+    EXPECT_EQ(guarded.unopened() > 0, !is_host);
+  }
+}
+
 TEST_F(ChannelIo, AProbeIsATrainOfItsOwn) {
   ASSERT_TRUE(run([&] { return size() == 8972; }));
   for (const auto& train : way_.trains) {
