@@ -6,6 +6,7 @@
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -70,6 +71,17 @@ bool is_master(int fd) {
   return ioctl(fd, TIOCGPTN, &number) == 0;
 }
 
+// A pipe cuts longer ones itself. Of a socket ssh takes less.
+std::size_t longest_message_of(int fd) {
+  constexpr std::size_t kLongestOfSocket = 64 * 1024;
+  struct stat file {};
+  if (fstat(fd, &file) == 0 && S_ISFIFO(file.st_mode)) return PIPE_BUF;
+  int type = SOCK_STREAM;
+  socklen_t size = sizeof type;
+  getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size);  // leaves it where it is no socket
+  return type == SOCK_STREAM ? 1 : kLongestOfSocket;
+}
+
 // A terminal under an open file of its own, so that O_NONBLOCK on it is nobody else's: the shell, and a pager that
 // shows our output, go on writing to theirs. Nothing where it is no terminal, or may not be opened again: who opens a
 // master, as pppd gives to its `pty` program, gets another terminal.
@@ -91,7 +103,8 @@ ssize_t uninterrupted(Call call) {
 
 }  // namespace
 
-// O_NONBLOCK on 0 and 1 as it was found. Both are saved before either is changed, and put back after neither
+// Takes O_NONBLOCK off 0 and 1 where it was not found. Where it was, another program has set it, or one like us, which may
+// have taken it off by then. Both are saved before either is changed, and put back after neither
 // is used: they may be one open file, and then the second would save what we set for the first.
 class StdioFlags {
  public:
@@ -116,7 +129,7 @@ class StdioFlags {
   void restore() const {
     for (int fd : {STDIN_FILENO, STDOUT_FILENO}) {
       const int flags = found_[static_cast<std::size_t>(fd)];
-      if (flags >= 0) set_nonblocking(fd, (flags & O_NONBLOCK) != 0);
+      if (flags >= 0 && (flags & O_NONBLOCK) == 0) set_nonblocking(fd, false);
     }
   }
 
@@ -152,6 +165,7 @@ void Descriptor::attach(int fd) {
     waiter_.assign(fd);
     set_nonblocking(fd, true);
   }
+  longest_message_ = longest_message_of(fd);
   fd_ = fd;
 }
 

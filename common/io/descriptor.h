@@ -42,8 +42,8 @@ class StdioFlags;
 //
 // Descriptors 0 and 1 are borrowed: the object works on a duplicate, so that both can stand in one epoll set
 // even where they are one open file (scp, sftp, a terminal), and 0 and 1 themselves stay open to the end of
-// the process, as with ssh. O_NONBLOCK belongs to the open file, which others may share: it is put back as found
-// when the last borrowing object goes. A terminal is opened a second time instead, for
+// the process, as with ssh. O_NONBLOCK belongs to the open file, which others may share: it is taken off again, where
+// it was not found, when the last borrowing object goes. A terminal is opened a second time instead, for
 // others use it meanwhile.
 //
 // A pipe that is found full gets room for 256 KiB: who writes and who reads it wake each other a quarter as often. It
@@ -86,6 +86,9 @@ class Descriptor {
   void shutdown_write();
   void close();
 
+  // What one read must have room for, in bytes, so that the system discards nothing: 1 where bytes have no bounds, more
+  // where messages have: pipe(7) with O_DIRECT, which only who writes can see; sockets of datagrams or of packets.
+  std::size_t longest_message() const { return longest_message_; }
   bool is_open() const { return fd_.has_value(); }
   // Is it ready without waiting, ever?
   bool is_always_ready() const { return is_always_ready_; }
@@ -102,6 +105,7 @@ class Descriptor {
   asio::posix::stream_descriptor waiter_;  // open unless is_always_ready_ or closed; it then owns the fd
   std::optional<int> fd_;                  // none once closed
   bool is_always_ready_ = false;
+  std::size_t longest_message_ = 1;
   bool was_full_ = false;             // once, as far as was seen
   std::shared_ptr<char> wait_token_;  // replaced by cancel(): waits begun before know that they are void
 };

@@ -28,8 +28,10 @@ void ReadPump::read() {
   if (discards_) return read_away();
   for (std::size_t done = 0; done < kBytesPerTurn;) {
     std::array<MutableBytes, kMostRooms> all;
-    const auto rooms =
-        std::span(all).first(driver_.streams().write_rooms(stream_, std::span(all).first(rooms_)));
+    const bool has_room = place_carried();
+    if (has_room && finishes_) return end_stream(0);
+    const auto rooms = std::span(all).first(
+        has_room ? driver_.streams().write_rooms(stream_, std::span(all).first(rooms_)) : 0);
     if (rooms.empty()) {
       waits_for_room_ = true;
       return driver_.kick();
@@ -37,7 +39,7 @@ void ReadPump::read() {
     const std::size_t asked =
         std::accumulate(rooms.begin(), rooms.end(), std::size_t{0},
                         [](std::size_t sum, MutableBytes room) { return sum + room.size(); });
-    const IoResult result = from_->read(rooms);
+    const IoResult result = read_message(rooms, asked);
     if (result.status == IoResult::Status::kWouldBlock) break;
     if (result.status != IoResult::Status::kBytes) return end_stream(result.error);
     has_read_ = true;
@@ -49,6 +51,37 @@ void ReadPump::read() {
   }
   driver_.kick();
   wait();
+}
+
+// What is longer than `asked`, the bytes of `rooms`, is carried to the next ones. Tells what is in `rooms`.
+IoResult ReadPump::read_message(std::span<const MutableBytes> rooms, std::size_t asked) {
+  if (asked >= from_->longest_message()) return from_->read(rooms);
+  carried_.resize(from_->longest_message());
+  std::array<MutableBytes, kMostRooms + 1> all;
+  *std::copy(rooms.begin(), rooms.end(), all.begin()) = carried_;
+  IoResult result = from_->read(std::span(all).first(rooms.size() + 1));
+  carried_.resize(std::max(result.bytes, asked) - asked);
+  result.bytes = std::min(result.bytes, asked);
+  return result;
+}
+
+// False: there is no room for all of it.
+bool ReadPump::place_carried() {
+  while (!carried_.empty()) {
+    const MutableBytes room = driver_.streams().write_room(stream_);
+    if (room.empty()) return false;
+    const auto end = carried_.begin() + static_cast<std::ptrdiff_t>(std::min(room.size(), carried_.size()));
+    std::copy(carried_.begin(), end, room.begin());
+    driver_.streams().wrote(stream_, static_cast<std::size_t>(end - carried_.begin()));
+    carried_.erase(carried_.begin(), end);
+  }
+  return true;
+}
+
+void ReadPump::finish() {
+  if (ended_) return;
+  finishes_ = true;
+  if (place_carried()) end_stream(0);
 }
 
 void ReadPump::end_stream(int error) {

@@ -4,6 +4,7 @@
 #include <asio/steady_timer.hpp>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "common/io/driver.h"
 
@@ -25,9 +26,7 @@ class ReadPump {
   // The stream has room again.
   void on_writable();
   // What was read goes out, and is all of it.
-  void finish() {
-    if (!ended_) end_stream(0);
-  }
+  void finish();
   // The peer wants no more: nothing is read from now on, and the descriptor is closed.
   void on_stopped();
   // What is read from now on goes nowhere: whoever writes it is not held up.
@@ -45,6 +44,8 @@ class ReadPump {
 
   void wait();
   void read();
+  IoResult read_message(std::span<const MutableBytes> rooms, std::size_t asked);
+  bool place_carried();
   void read_away();
   void end_stream(int error);
   void end();
@@ -55,8 +56,10 @@ class ReadPump {
   std::shared_ptr<Descriptor> from_;
   std::function<void()> on_end_;
   From kind_;
-  std::size_t rooms_ = 1;  // pieces of room for the next read: twice what the last one filled
+  std::size_t rooms_ = 1;              // pieces of room for the next read: twice what the last one filled
+  std::vector<std::uint8_t> carried_;  // of a message for which there was not room enough
   bool waits_for_room_ = false;
+  bool finishes_ = false;  // once nothing is carried
   bool has_read_ = false;
   bool discards_ = false;
   bool broken_ = false;

@@ -75,7 +75,7 @@ out_is "wrote: 0"
 
 step "sockets, and flags left as found"
 bounded python3 - "$SHIM" "$e2e_config" 2>"$dir/err" <<'END' || fail "$(tail -n 1 "$dir/err")"
-import fcntl, os, select, socket, subprocess, sys, time
+import fcntl, os, select, socket, subprocess, sys, threading, time
 def shim(command, **stdio):
     return subprocess.Popen([sys.argv[1], "-F", sys.argv[2], "far", command], **stdio)
 def read_all(sock):
@@ -156,6 +156,36 @@ process = shim("echo word", stdin=subprocess.DEVNULL, stdout=write_end)
 assert os.read(read_end, 100) == b"word\n"
 assert process.wait() == 0
 assert not nonblocking(write_end), "O_NONBLOCK was left on a pipe"
+# So they do for the second of two that begins while the first has them otherwise, and ends after it.
+two = []
+for _ in range(2):
+    two.append(shim("echo up; read word; echo $word", stdin=subprocess.PIPE, stdout=write_end))
+    assert os.read(read_end, 100) == b"up\n"
+for process, name in zip(two, (b"first", b"second")):
+    process.communicate(name + b"\n")
+    assert process.returncode == 0 and os.read(read_end, 100) == name + b"\n"
+assert not nonblocking(write_end), "O_NONBLOCK was left on a pipe by the second"
+
+# Messages stay whole: of what a read has no room for the system throws the rest away.
+message = bytes(range(250)) * 12
+for kind in ("packets", "pipe"):
+    if kind == "packets":
+        ours, theirs = (end.detach() for end in socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET))
+    else:
+        theirs, ours = os.pipe2(os.O_DIRECT)
+    process = shim("cat", stdin=theirs, stdout=subprocess.PIPE)
+    os.close(theirs)
+    read = []
+    reader = threading.Thread(target=lambda: read.append(process.stdout.read()))
+    reader.start()
+    for _ in range(300):
+        os.write(ours, message)
+    os.close(ours)
+    reader.join()
+    assert read == [message * 300] and process.wait() == 0, "bytes of %s are missing" % kind
 END
+step "a far command that writes messages into its pipe"
+status 0 shim far "dd if='$dir/ten' bs=1000 oflag=direct status=none" </dev/null
+same_file "by dd" "$dir/ten" "$dir/out"
 nothing_left
 passed
