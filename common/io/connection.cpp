@@ -13,6 +13,7 @@ namespace mcdtp {
 namespace {
 
 constexpr auto kPatience = seconds(2);
+constexpr int kMostPatience = 300;  // times as long
 constexpr auto kLook = milliseconds(10);
 constexpr int kMostLooks = 1000;  // without progress
 
@@ -152,15 +153,17 @@ void Connection::end_if_done() {
   if (read_all_) end(false);
 }
 
-// Who takes nothing of what came before a reset is not sent the rest. Bytes that are still on their way here, and what
-// is only to be looked for, are awaited.
+// Who takes nothing of what came before a reset, but goes on writing to who is gone, is not sent the rest. Who only pauses
+// reads on some time, and ssh would wait for ever. Bytes that are still on their way here, and what is only to be looked
+// for, are awaited.
 void Connection::watch_taking() {
   patience_ = std::make_unique<asio::steady_timer>(driver_.io(), kPatience);
   const auto before = std::pair(written_, taken());
   patience_->async_wait([this, before, alive = std::weak_ptr(alive_)](std::error_code error) {
     if (error || alive.expired() || ended_ || look_) return;
     const bool has_more = untaken(socket_->fd()) > 0 || !driver_.streams().readable(stream_).empty();
-    if (has_more && before == std::pair(written_, taken())) return end(true);
+    pauses_ = has_more && before == std::pair(written_, taken()) ? pauses_ + 1 : 0;
+    if (pauses_ >= (reader_.has_thrown_away() ? 1 : kMostPatience)) return end(true);
     watch_taking();
   });
 }

@@ -279,15 +279,33 @@ TEST_F(ForwarderTest, AResetFollowsTheLastByteOfASlowProgram) {
   expect_nothing_left();
 }
 
-TEST_F(ForwarderTest, AResetDoesNotWaitForAServiceThatReadsNothing) {
+TEST_F(ForwarderTest, AResetDoesNotWaitForAServiceThatWritesAndReadsNothing) {
   let_service_read_slowly();
   Program program = dial();
   Program service = taken();
   program.write(std::string(125'000, 'x'));
   pair_.until([&] { return pair_.server.streams().memory_in_use() > 20'000; });
   program.reset();
+  pair_.until([&] { return pair_.server.streams().was_broken_off(kFirstClientStream); });
+  service.write("is anybody there?");
   expect_nothing_left();
   EXPECT_TRUE(pair_.until([&] { return service.read().ends_with("<reset>"); }));
+}
+
+TEST_F(ForwarderTest, AResetFollowsTheLastByteToAServiceThatPauses) {
+  let_service_read_slowly();
+  Program program = dial();
+  Program service = taken();
+  const std::string words(125'000, 'x');
+  program.write(words);
+  pair_.until([&] { return pair_.client.streams().bytes_sent() == words.size(); });
+  program.reset();
+  // Longer than one who writes meanwhile may read nothing.
+  pair_.io.run_for(std::chrono::seconds(7));
+  std::string read;
+  EXPECT_TRUE(pair_.until([&] { return (read = service.read()).ends_with("<reset>"); }));
+  EXPECT_EQ(read.size(), words.size() + 7);
+  expect_nothing_left();
 }
 
 TEST_F(ForwarderTest, AResetFollowsTheLastByteToAServiceThatReadsSlowly) {
