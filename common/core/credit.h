@@ -51,8 +51,12 @@ class MemoryShares {
     return static_cast<std::size_t>(std::clamp<std::uint64_t>(memory_ / 16 / kEdges, 128, 4096));
   }
   // Holes in what came, over all streams: a peer that leaves more is not losing packets, it wants our memory. A sender that
-  // has all of it under way, in the smallest packets, and loses each other one stays below.
-  std::size_t max_holes() const { return static_cast<std::size_t>(memory_ / 1024); }
+  // has all of it under way, in the smallest packets, and loses each other one stays below. Where there is little memory
+  // that is too few for packets of many streams' few bytes, each of which leaves as many holes.
+  std::size_t max_holes() const {
+    constexpr std::uint64_t kOfManyStreams = 1 << 20;
+    return static_cast<std::size_t>(std::max(memory_ / 1024, std::min(memory_ / 64, kOfManyStreams)));
+  }
   // For what is held for sending, in blocks, and what the peer has credit for, together.
   std::uint64_t data() const { return memory_ - max_streams() * kEdges - kSpares; }
   // What may be held for sending, in blocks, while the peer has credit for so much.

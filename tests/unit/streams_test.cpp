@@ -284,11 +284,10 @@ TEST(Streams, HolesAreBoundedOverAllStreams) {
   Side side(Role::kServer);
   side.streams.set_memory(kMinMemory);
   ASSERT_FALSE(side.streams.on_open({kFirstClientStream, "x"}));
-  for (std::size_t i = 0; i < most / 2; ++i) {
-    ASSERT_FALSE(side.data(kStdio, 1 + 2 * i, 1));
-    ASSERT_FALSE(side.data(kFirstClientStream, 1 + 2 * i, 1));
-  }
-  EXPECT_EQ(side.data(kStdio, 1 + most, 1), "the session has too many holes");
+  const std::size_t of_one = kInitialStreamWindow / 2, of_other = most - of_one;
+  for (std::size_t i = 0; i < of_one; ++i) ASSERT_FALSE(side.data(kFirstClientStream, 1 + 2 * i, 1));
+  for (std::size_t i = 0; i < of_other; ++i) ASSERT_FALSE(side.data(kStdio, 1 + 2 * i, 1));
+  EXPECT_EQ(side.data(kStdio, 1 + 2 * of_other, 1), "the session has too many holes");
   // One that is given up takes none any more.
   Side other(Role::kServer);
   other.streams.set_memory(kMinMemory);
@@ -297,9 +296,16 @@ TEST(Streams, HolesAreBoundedOverAllStreams) {
   EXPECT_FALSE(other.data(kStderr, 1, 1));
 }
 
+// Packets of many streams' single bytes, each of which leaves a hole for each byte.
+TEST(Streams, HolesOfManySmallWritesFitLittleMemory) {
+  EXPECT_EQ(MemoryShares(kMinMemory).max_holes(), 131'072u);
+  EXPECT_EQ(MemoryShares(1 << 30).max_holes(), 1u << 20);
+  EXPECT_EQ(MemoryShares(std::uint64_t{4} << 30).max_holes(), 4u << 20);
+}
+
 // The more memory, the longer and faster the path on which one stream may lose packets.
 TEST(Streams, OneStreamMayHaveAllTheHoles) {
-  constexpr std::uint64_t kMemory = 128 << 20;
+  constexpr std::uint64_t kMemory = 16 << 20;
   const std::size_t most = MemoryShares(kMemory).max_holes();
   Side side(Role::kServer);
   side.streams.set_memory(kMemory);
