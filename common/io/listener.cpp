@@ -39,7 +39,8 @@ OwnedFd listen_at(const Endpoint& address, std::string& failure) {
     return OwnedFd();
   };
   const int fd = socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return fail("socket");
+  // ssh says nothing of a kernel without IPv6.
+  if (fd < 0) return errno == EAFNOSUPPORT ? OwnedFd() : fail("socket");
   OwnedFd owned(fd);
   set_on(fd, SOL_SOCKET, SO_REUSEADDR);
   if (!address.is_v4()) set_on(fd, IPPROTO_IPV6, IPV6_V6ONLY);
