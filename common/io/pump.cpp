@@ -28,14 +28,11 @@ void ReadPump::read() {
   if (discards_) return read_away();
   for (std::size_t done = 0; done < kBytesPerTurn;) {
     std::array<MutableBytes, kMostRooms> all;
-    const bool has_room = place_carried();
-    if (has_room && finishes_) return end_stream(0);
-    const auto rooms = std::span(all).first(
-        has_room ? driver_.streams().write_rooms(stream_, std::span(all).first(rooms_)) : 0);
-    if (rooms.empty()) {
-      waits_for_room_ = true;
-      return driver_.kick();
-    }
+    if (!place_carried()) return wait_for_room();
+    if (finishes_) return end_stream(0);
+    const auto rooms =
+        std::span(all).first(driver_.streams().write_rooms(stream_, std::span(all).first(rooms_)));
+    if (rooms.empty()) return wait_for_room();
     const std::size_t asked =
         std::accumulate(rooms.begin(), rooms.end(), std::size_t{0},
                         [](std::size_t sum, MutableBytes room) { return sum + room.size(); });
@@ -49,8 +46,14 @@ void ReadPump::read() {
     // What gave less than was asked, and than a pipe holds, is most likely empty: asking again would cost a call.
     if (result.bytes < std::min(asked, Descriptor::kPipeBytes)) break;
   }
+  if (!place_carried()) return wait_for_room();
   driver_.kick();
   wait();
+}
+
+void ReadPump::wait_for_room() {
+  waits_for_room_ = true;
+  driver_.kick();
 }
 
 // What is longer than `asked`, the bytes of `rooms`, is carried to the next ones. Tells what is in `rooms`.
@@ -80,8 +83,9 @@ bool ReadPump::place_carried() {
 
 void ReadPump::finish() {
   if (ended_) return;
+  if (place_carried()) return end_stream(0);
   finishes_ = true;
-  if (place_carried()) end_stream(0);
+  wait_for_room();
 }
 
 void ReadPump::end_stream(int error) {
@@ -103,8 +107,9 @@ void ReadPump::read_away() {
 }
 
 void ReadPump::discard() {
-  if (ended_ || std::exchange(discards_, true) || !std::exchange(waits_for_room_, false)) return;
-  wait();
+  if (ended_ || std::exchange(discards_, true)) return;
+  carried_.clear();
+  if (std::exchange(waits_for_room_, false)) wait();
 }
 
 void ReadPump::on_writable() {

@@ -45,6 +45,7 @@ class ReadPump {
   static constexpr std::size_t kMostRooms = kBytesPerTurn / BlockPool::kBlockSize;
 
   void wait();
+  void wait_for_room();
   void read();
   IoResult read_message(std::span<const MutableBytes> rooms, std::size_t asked);
   bool place_carried();
