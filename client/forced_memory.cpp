@@ -6,6 +6,7 @@
 
 #include <charconv>
 #include <cstdlib>
+#include <string_view>
 
 #include "common/core/sha256.h"
 #include "common/io/file_text.h"
@@ -14,6 +15,7 @@ namespace mcdtp {
 namespace {
 
 constexpr std::size_t kNameDigits = 32;
+constexpr std::string_view kSureMark = " sure";
 
 // As far as it can be made.
 void make_folders(const std::string& path) {
@@ -41,21 +43,24 @@ ForcedMemory::ForcedMemory(const std::string& folder, const SshConfig& config)
 }
 
 // Unset: it is over. A date too far away is one of another clock.
-std::optional<std::int64_t> ForcedMemory::read_until(std::int64_t now) const {
+std::optional<ForcedMemory::Kept> ForcedMemory::read(std::int64_t now) const {
   if (path_.empty()) return std::nullopt;
   const FileText file = read_file_text(path_);
-  std::int64_t until = 0;
-  const auto [end, error] = std::from_chars(file.text.data(), file.text.data() + file.text.size(), until);
+  Kept kept;
+  const char* const text_end = file.text.data() + file.text.size();
+  const auto [end, error] = std::from_chars(file.text.data(), text_end, kept.until);
   if (file.error != 0 || error != std::errc()) return std::nullopt;
-  return until > now && until <= now + kSure ? std::optional(until) : std::nullopt;
+  kept.is_sure = std::string_view(end, static_cast<std::size_t>(text_end - end)).starts_with(kSureMark);
+  return kept.until > now && kept.until <= now + kSure ? std::optional(kept) : std::nullopt;
 }
 
-bool ForcedMemory::holds(std::int64_t now) const { return read_until(now).has_value(); }
+bool ForcedMemory::holds(std::int64_t now) const { return read(now).has_value(); }
 
-// What holds for longer than an unsure one can is sure; once a day will do.
+// Once an hour will do.
 void ForcedMemory::renew(std::int64_t now) const {
-  const auto until = read_until(now);
-  if (until && *until > now + kUnsure && *until < now + kSure - kUnsure) remember(now, kSure);
+  constexpr std::int64_t kHour = 3600;
+  const auto kept = read(now);
+  if (kept && kept->is_sure && kept->until < now + kSure - kHour) remember(now, kSure);
 }
 
 // Whole or not at all: others read at the same time.
@@ -63,7 +68,8 @@ bool ForcedMemory::remember(std::int64_t now, std::int64_t period) const {
   if (path_.empty()) return false;
   make_folders(path_);
   const std::string fresh = path_ + "." + std::to_string(getpid());
-  const std::string text = std::to_string(now + period) + "\n" + account_ + "\n";
+  const std::string mark(period == kSure ? kSureMark : "");
+  const std::string text = std::to_string(now + period) + mark + "\n" + account_ + "\n";
   const int fd = open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (fd < 0) return false;
   const bool whole = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());

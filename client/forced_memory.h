@@ -12,7 +12,7 @@ namespace mcdtp {
 // next run goes to the real ssh at once. What cannot be read is not remembered.
 class ForcedMemory {
  public:
-  // Seconds. A command that ended before a greeting was surely another one; a silence may have been a slow host.
+  // Seconds. A command that ended before the start line was surely another one; a silence may have been a slow host.
   static constexpr std::int64_t kSure = 7 * 86400;
   static constexpr std::int64_t kUnsure = 86400;
 
@@ -31,7 +31,11 @@ class ForcedMemory {
   void forget() const;
 
  private:
-  std::optional<std::int64_t> read_until(std::int64_t now) const;
+  struct Kept {
+    std::int64_t until = 0;
+    bool is_sure = false;
+  };
+  std::optional<Kept> read(std::int64_t now) const;
 
   std::string path_;
   std::string account_;  // user, host and port, for a person who reads the file

@@ -47,11 +47,11 @@ bool could_not_run(int status, bool late) {
 // Who ended, or spoke too much, without the start line is another command than ours.
 void remember_forced(const mcdtp::Options& options, const mcdtp::Login& login, bool ended,
                      const mcdtp::ForcedMemory& memory) {
-  const bool sure = ended && !login.late && !login.finder.has_begun();
+  const bool sure = ended && !login.finder.has_begun();
   const auto period = sure ? mcdtp::ForcedMemory::kSure : mcdtp::ForcedMemory::kUnsure;
-  if (memory.remember(seconds_since_1970(), period) || options.quiet || login.finder.has_begun()) return;
+  if (memory.remember(seconds_since_1970(), period) || options.quiet || !sure) return;
   say(options.host + " runs a command of its own, each time twice, for that cannot be remembered in " +
-      memory.path());
+      (memory.path().empty() ? "~/.cache" : memory.path()));
 }
 
 // No greeting: a failed log-in, of which ssh has spoken; or a command that the far side forces on this key, or a

@@ -13,9 +13,10 @@ constexpr std::string_view kLineStart = "\nMCDTP ";
 // The words of the server stand between these two in every version of the line.
 constexpr std::string_view kExecLineStart = R"sh(exec sh -c 'eval "set -- $(printf %b ")sh";
 constexpr std::string_view kExecWordsEnd = R"sh(")"; )sh";
-// The start line as the exec line has it printed, around its word.
-constexpr std::string_view kStartPrinted = R"sh(printf "\nMCDTP start )sh";
-constexpr std::string_view kStartPrintedEnd = R"sh(\n"; )sh";
+// The start line as the exec line has it printed, around its word. They stand apart: a forced command may show the exec
+// line by an echo that makes newlines of \n.
+constexpr std::string_view kStartPrinted = R"sh(printf "\nMCDTP start %s\n" )sh";
+constexpr std::string_view kStartPrintedEnd = "; ";
 constexpr std::string_view kStartOption = "--start";
 constexpr std::string_view kRequestStart = "MCDTP request ";
 constexpr std::string_view kEnvironmentStart = "MCDTP env ";

@@ -52,6 +52,12 @@ for line in "5 $secret aes-128-gcm - - -" plain nosubsystem ask slow env "instal
   cat "$dir/forged" <(printf tail) | cmp - "$dir/out" || fail "$line: the bytes differ"
   err_is ""
 done
+step "one that shows the exec line, with an echo that knows newlines by \\n"
+printf '#!/bin/dash\necho "running: $SSH_ORIGINAL_COMMAND"\ncase $SSH_ORIGINAL_COMMAND in whatever) wc -c ;; *) exit 1 ;; esac\n' >"$dir/echoes"
+chmod +x "$dir/echoes"
+force "$dir/echoes"
+printf words | status 0 shim far whatever
+out_is $'running: whatever\n5'
 step "a start-up file of the shell that prints such lines"
 cp "$dir/sshd/user_key.pub" "$dir/sshd/authorized_keys"
 rm -rf "$dir/cache"

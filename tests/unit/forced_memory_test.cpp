@@ -44,7 +44,7 @@ TEST_F(ForcedMemoryTest, HoldsUntilItsTimeIsOver) {
 }
 
 TEST_F(ForcedMemoryTest, WhatIsSureIsRenewed) {
-  const std::int64_t day = ForcedMemory::kUnsure, later = 1000 + 3 * day;
+  const std::int64_t day = ForcedMemory::kUnsure, later = 1000 + ForcedMemory::kSure - 1;
   const ForcedMemory one = memory(kHost);
   one.renew(1000);
   EXPECT_FALSE(one.holds(1000));
