@@ -13,7 +13,8 @@ namespace mcdtp {
 namespace {
 
 constexpr auto kPatience = seconds(2);
-constexpr int kMostPatience = 300;  // times as long
+constexpr int kMostPauses = 300;  // of that time
+constexpr int kMostWritingPauses = 2;
 constexpr auto kLook = milliseconds(10);
 constexpr int kMostLooks = 1000;  // without progress
 
@@ -159,11 +160,14 @@ void Connection::end_if_done() {
 void Connection::watch_taking() {
   patience_ = std::make_unique<asio::steady_timer>(driver_.io(), kPatience);
   const auto before = std::pair(written_, taken());
-  patience_->async_wait([this, before, alive = std::weak_ptr(alive_)](std::error_code error) {
+  const std::uint64_t thrown_away = reader_.thrown_away();
+  patience_->async_wait([this, before, thrown_away, alive = std::weak_ptr(alive_)](std::error_code error) {
     if (error || alive.expired() || ended_ || look_) return;
     const bool has_more = untaken(socket_->fd()) > 0 || !driver_.streams().readable(stream_).empty();
-    pauses_ = has_more && before == std::pair(written_, taken()) ? pauses_ + 1 : 0;
-    if (pauses_ >= (reader_.has_thrown_away() ? 1 : kMostPatience)) return end(true);
+    const bool pauses = has_more && before == std::pair(written_, taken());
+    pauses_ = pauses ? pauses_ + 1 : 0;
+    writing_pauses_ = pauses && reader_.thrown_away() > thrown_away ? writing_pauses_ + 1 : 0;
+    if (pauses_ >= kMostPauses || writing_pauses_ >= kMostWritingPauses) return end(true);
     watch_taking();
   });
 }

@@ -63,7 +63,8 @@ class Connection {
   bool drained_ = false;  // ... nor says anything more
   // Set: the peer's connection is reset, and what is left goes to ours only as long as it takes something now and then.
   std::unique_ptr<asio::steady_timer> patience_;
-  int pauses_ = 0;  // in a row, of that time, in which it took nothing
+  int pauses_ = 0;          // in a row, of that time, in which it took nothing
+  int writing_pauses_ = 0;  // ... and wrote something
   // Set: it is awaited that the program's system has all that was written.
   std::unique_ptr<asio::steady_timer> look_;
   int untaken_ = 0;  // bytes that it did not have at the last look

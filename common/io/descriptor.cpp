@@ -71,25 +71,30 @@ bool is_master(int fd) {
   return ioctl(fd, TIOCGPTN, &number) == 0;
 }
 
+bool is_pipe(int fd) {
+  struct stat file {};
+  return fstat(fd, &file) == 0 && S_ISFIFO(file.st_mode);
+}
+
 // A pipe cuts longer ones itself. Of a socket ssh takes less.
 std::size_t longest_message_of(int fd) {
   constexpr std::size_t kLongestOfSocket = 64 * 1024;
-  struct stat file {};
-  if (fstat(fd, &file) == 0 && S_ISFIFO(file.st_mode)) return PIPE_BUF;
+  if (is_pipe(fd)) return PIPE_BUF;
   int type = SOCK_STREAM;
   socklen_t size = sizeof type;
   getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size);  // leaves it where it is no socket
   return type == SOCK_STREAM ? 1 : kLongestOfSocket;
 }
 
-// A terminal under an open file of its own, so that O_NONBLOCK on it is nobody else's: the shell, and a pager that
-// shows our output, go on writing to theirs. Nothing where it is no terminal, or may not be opened again: who opens a
-// master, as pppd gives to its `pty` program, gets another terminal.
-std::optional<int> reopen_terminal(int fd) {
-  if (!isatty(fd) || is_master(fd)) return std::nullopt;
-  const int mode = fcntl(fd, F_GETFL) & O_ACCMODE;
+// A terminal or a pipe under an open file of its own, so that O_NONBLOCK on it is nobody else's: the shell, a pager that
+// shows our output, and others that share the pipe go on writing to theirs. Nothing where it is neither, or may not be
+// opened again: who opens a master, as pppd gives to its `pty` program, gets another terminal.
+std::optional<int> reopen(int fd) {
+  const bool is_terminal = isatty(fd) && !is_master(fd);
+  if (!is_terminal && !is_pipe(fd)) return std::nullopt;
+  const int kept = fcntl(fd, F_GETFL) & (O_ACCMODE | (is_terminal ? 0 : O_DIRECT));
   const int own =
-      ::open(("/proc/self/fd/" + std::to_string(fd)).c_str(), mode | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+      ::open(("/proc/self/fd/" + std::to_string(fd)).c_str(), kept | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
   if (own < 0) return std::nullopt;
   return own;
 }
@@ -141,7 +146,7 @@ Descriptor::Descriptor(asio::io_context& io, int fd) : Descriptor(io, fd, nullpt
 
 std::unique_ptr<Descriptor> Descriptor::borrow(asio::io_context& io, int fd) {
   CHECK(fd == STDIN_FILENO || fd == STDOUT_FILENO);
-  if (const auto own = reopen_terminal(fd)) return std::make_unique<Descriptor>(io, *own);
+  if (const auto own = reopen(fd)) return std::make_unique<Descriptor>(io, *own);
   auto flags = StdioFlags::acquire();
   const int copy = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   if (copy < 0) throw failure("using " + name_of(fd), errno);

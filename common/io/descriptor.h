@@ -43,7 +43,7 @@ class StdioFlags;
 // Descriptors 0 and 1 are borrowed: the object works on a duplicate, so that both can stand in one epoll set
 // even where they are one open file (scp, sftp, a terminal), and 0 and 1 themselves stay open to the end of
 // the process, as with ssh. O_NONBLOCK belongs to the open file, which others may share: it is taken off again, where
-// it was not found, when the last borrowing object goes. A terminal is opened a second time instead, for
+// it was not found, when the last borrowing object goes. A terminal or a pipe is opened a second time instead, for
 // others use it meanwhile.
 //
 // A pipe that is found full gets room for 256 KiB: who writes and who reads it wake each other a quarter as often. It

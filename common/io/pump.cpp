@@ -100,7 +100,7 @@ void ReadPump::read_away() {
     const IoResult result = from_->read(nowhere);
     if (result.status == IoResult::Status::kWouldBlock) break;
     if (result.status != IoResult::Status::kBytes) return end_stream(result.error);
-    has_thrown_away_ = true;
+    thrown_away_ += result.bytes;
     done += result.bytes;
   }
   wait();

@@ -35,8 +35,8 @@ class ReadPump {
   void expect_break() { broken_ = true; }
   // Whoever writes it has written something.
   bool has_read() const { return has_read_; }
-  // ... for nobody: it went nowhere.
-  bool has_thrown_away() const { return has_thrown_away_; }
+  // Bytes that were read for nobody.
+  std::uint64_t thrown_away() const { return thrown_away_; }
   // The descriptor could not be read to its end.
   bool is_broken() const { return broken_; }
 
@@ -64,7 +64,7 @@ class ReadPump {
   bool waits_for_room_ = false;
   bool finishes_ = false;  // once nothing is carried
   bool has_read_ = false;
-  bool has_thrown_away_ = false;
+  std::uint64_t thrown_away_ = 0;
   bool discards_ = false;
   bool broken_ = false;
   bool ended_ = false;

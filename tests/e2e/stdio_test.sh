@@ -161,6 +161,7 @@ two = []
 for _ in range(2):
     two.append(shim("echo up; read word; echo $word", stdin=subprocess.PIPE, stdout=write_end))
     assert os.read(read_end, 100) == b"up\n"
+    assert not nonblocking(write_end), "O_NONBLOCK is on a pipe during the run"
 for process, name in zip(two, (b"first", b"second")):
     process.communicate(name + b"\n")
     assert process.returncode == 0 and os.read(read_end, 100) == name + b"\n"
