@@ -54,8 +54,9 @@ step "SIGTERM, and flags left as found"
 mkfifo "$dir/stdin"
 exec 8<>"$dir/stdin"
 nonblocking() { (($(awk '/^flags/ { print $2 }' "/proc/$$/fdinfo/8") & 04000)); }
-shim_in_background -q far cat <&8 8>&- >"$dir/out" 2>"$dir/err" &
-until_true nonblocking
+shim_in_background -q far 'echo up; cat' <&8 8>&- >"$dir/out" 2>"$dir/err" &
+until_true grep -q up "$dir/out"
+! nonblocking || fail "O_NONBLOCK is set on a pipe of others"
 kill -TERM $!
 wait $!
 same "the status" 255 $?

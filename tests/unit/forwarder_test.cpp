@@ -124,6 +124,17 @@ class ForwarderTest : public testing::Test {
     near_listener_ = listen_near(ToTcp{address, service_.port});
   }
 
+  // A service that reads slowly, and whose program was reset when it had sent so many bytes.
+  Program after_a_reset(std::size_t size) {
+    let_service_read_slowly();
+    Program program = dial();
+    Program service = taken();
+    program.write(std::string(size, 'x'));
+    pair_.until([&] { return pair_.client.streams().bytes_sent() == size; });
+    program.reset();
+    return service;
+  }
+
   std::unique_ptr<Listener> listen_near(const Target& target) {
     Listening near = listen_tcp({*Endpoint::from_text("127.0.0.1", 0)});
     near_port_ = near.port;
@@ -295,36 +306,26 @@ TEST_F(ForwarderTest, AResetDoesNotWaitForAServiceThatWritesAndReadsNothing) {
   EXPECT_TRUE(pair_.until([&] { return service.read().ends_with("<reset>"); }));
 }
 
+constexpr std::size_t kWords = 125'000;
+
 TEST_F(ForwarderTest, AResetFollowsTheLastByteToAServiceThatPauses) {
-  let_service_read_slowly();
-  Program program = dial();
-  Program service = taken();
-  const std::string words(125'000, 'x');
-  program.write(words);
-  pair_.until([&] { return pair_.client.streams().bytes_sent() == words.size(); });
-  program.reset();
+  Program service = after_a_reset(kWords);
   service.write("a last word");
   // Longer than one who goes on writing may read nothing.
   pair_.io.run_for(std::chrono::seconds(7));
   std::string read;
   EXPECT_TRUE(pair_.until([&] { return (read = service.read()).ends_with("<reset>"); }));
-  EXPECT_EQ(read.size(), words.size() + 7);
+  EXPECT_EQ(read.size(), kWords + 7);
   expect_nothing_left();
 }
 
 TEST_F(ForwarderTest, AResetFollowsTheLastByteToAServiceThatReadsSlowly) {
-  let_service_read_slowly();
-  Program program = dial();
-  Program service = taken();
-  const std::string words(125'000, 'x');
-  program.write(words);
-  pair_.until([&] { return pair_.client.streams().bytes_sent() == words.size(); });
-  program.reset();
+  Program service = after_a_reset(kWords);
   // Longer than a service may take nothing.
   std::string read;
   for (int i = 0; i < 400 && !(read = service.read(2000)).ends_with(">"); ++i)
     pair_.io.run_for(std::chrono::milliseconds(50));
-  EXPECT_EQ(read.size(), words.size() + 7);
+  EXPECT_EQ(read.size(), kWords + 7);
   EXPECT_TRUE(read.ends_with("x<reset>"));
   expect_nothing_left();
 }
