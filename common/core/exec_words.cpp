@@ -7,6 +7,12 @@
 namespace mcdtp {
 namespace {
 
+// Not std::isalnum, which asks the locale.
+bool is_plain_byte(char c) {
+  const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  return letter || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '/' || c == '-';
+}
+
 std::optional<char> octal_digits(std::string_view digits) {
   unsigned value = 0;
   for (const char c : digits) {
@@ -38,11 +44,7 @@ std::optional<std::string> from_octal(std::string_view text) {
 
 }  // namespace
 
-// Not std::isalnum, which asks the locale.
-bool is_plain_byte(char c) {
-  const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-  return letter || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '/' || c == '-';
-}
+bool is_plain(std::string_view word) { return std::all_of(word.begin(), word.end(), is_plain_byte); }
 
 // Text that means itself in single quotes of every shell, and is decoded by printf %b there.
 std::string octal(std::string_view text) {
@@ -61,7 +63,7 @@ std::string octal(std::string_view text) {
 
 // One word for a POSIX shell. Plain ones stay as they are, which keeps the line short.
 std::string quote(std::string_view word) {
-  if (!word.empty() && std::all_of(word.begin(), word.end(), is_plain_byte)) return std::string(word);
+  if (!word.empty() && is_plain(word)) return std::string(word);
   std::string out = "'";
   for (const char c : word) {
     if (c == '\'')

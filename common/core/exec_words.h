@@ -7,8 +7,8 @@
 
 namespace mcdtp {
 
-// Letters, digits and _ . / -: what every shell takes as it is.
-bool is_plain_byte(char c);
+// Of letters, digits and _ . / - alone, which every shell takes as they are; so is the empty one.
+bool is_plain(std::string_view word);
 
 // Text that means itself in single quotes of every shell, and is decoded by printf %b there.
 std::string octal(std::string_view text);

@@ -30,7 +30,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 // Prints where the server is, or nothing.
 std::string server_lookup(std::string_view server) {
   if (server.empty()) return "command -v mcdtp-server";
-  if (std::all_of(server.begin(), server.end(), is_plain_byte)) return "command -v " + std::string(server);
+  if (is_plain(server)) return "command -v " + std::string(server);
   const bool in_home = server.starts_with("~/");
   const std::string word = in_home ? "\"$HOME\"" + quote(server.substr(1)) : quote(server);
   return R"sh(eval "command -v $(printf %b ")sh" + octal(word) + R"sh(")")sh";
@@ -63,8 +63,7 @@ bool can_be_said(const ExecRequest& r) {
   const auto fits = [](std::string_view s) { return s.size() < kMaxExecLine && s.find('\0') == s.npos; };
   for (const auto& [name, value] : r.environment)
     if (!is_variable_name(name) || !fits(value)) return false;
-  const std::string& version = r.install_version;
-  if (!std::all_of(version.begin(), version.end(), is_plain_byte)) return false;
+  if (!is_plain(r.install_version)) return false;
   if (!r.start_word.empty() && !is_start_word(r.start_word)) return false;
   return fits(r.cc) && fits(r.pacing) && fits(r.server_command) && fits(r.command.value_or(""));
 }
@@ -333,8 +332,7 @@ std::optional<Greeting> parse_greeting(std::string_view line) {
 
 bool is_start_word(std::string_view word) {
   constexpr std::size_t kMaxStartWord = 64;
-  return !word.empty() && word.size() <= kMaxStartWord &&
-         std::all_of(word.begin(), word.end(), is_plain_byte);
+  return !word.empty() && word.size() <= kMaxStartWord && is_plain(word);
 }
 
 std::string start_line(std::string_view word) {

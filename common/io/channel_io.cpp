@@ -70,8 +70,8 @@ bool UdpChannel::receive(ReceiveBatch& batch, Session& session) {
     auto path = frames ? find_path(from) : std::nullopt;
     // An address is kept only for an authentic packet, and the newest: who has one of the peer's can send it again, from
     // anywhere.
-    const bool may_come = is_login_host(from) || !login_host_ || !login_host_->alone;
-    const bool is_new = frames && !path && may_come && is_newest(session, header->number);
+    const bool is_new = frames && !path && (!login_host_ || !login_host_->alone || is_login_host(from)) &&
+                        is_newest(session, header->number);
     if (is_new) path = add_path(from, session);
     if (!path) {
       ++unopened_;
