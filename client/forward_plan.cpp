@@ -55,7 +55,7 @@ Target connect_target(const ForwardEnd& end) {
   return ToTcp{end.host, end.port};
 }
 
-// -W clears all others, and is nothing without its connection.
+// -W clears all others unless the configuration says not to, and is nothing without its connection.
 std::optional<ForwardPlan> plan_forwards(const Options& options, const std::optional<SshConfig>& config) {
   ForwardPlan plan;
   plan.family = family_of(options.address_family);
@@ -64,8 +64,8 @@ std::optional<ForwardPlan> plan_forwards(const Options& options, const std::opti
   if (options.stdio_forward) {
     plan.stdio = parse_stdio_forward(*options.stdio_forward);
     if (!plan.stdio || !is_sayable(connect_target(*plan.stdio))) return std::nullopt;
-    plan.exit_on_failure = true;
-    return plan;
+    plan.beside_command = true;
+    if (!config) return plan;
   }
   if (!config) return options.forwards ? std::nullopt : std::optional(plan);
   plan.family = family_of(config->address_family());

@@ -18,7 +18,7 @@ struct ForwardPlan {
   bool gateway_ports = false;       // our ports without an address of their own are open to all hosts
   bool exit_on_failure = false;     // a port that cannot be had ends the run
   UnixSocketRules unix_sockets;     // of those that we listen on
-  bool beside_command = false;      // the session has a channel of its own, in ssh's count
+  bool beside_command = false;      // the session, or -W, has a channel of its own, in ssh's count
   LogLevel log_level = LogLevel::kInfo;
   int family = 0;  // AF_INET, AF_INET6 or AF_UNSPEC, of all ports here
 

@@ -85,6 +85,7 @@ class ClientSession {
   void on_stdio_failure();
   void on_ssh_end();
   void end_if_done();
+  void end_if_stdio_done();
   void fail(const std::string& sentence);
   void end(int status);
   void tell_statistics() const;
@@ -309,13 +310,17 @@ void ClientSession::on_stdio_failure() {
 }
 
 // All is over once the command's status is in and its output is out, no -R awaits its answer and no forwarded connection
-// is left, as with ssh, and what went into those has come out of our hands. Without a command only -W has an end of its
-// own: the connection's.
+// is left, as with ssh, and what went into those has come out of our hands.
 void ClientSession::end_if_done() {
-  if (ended_ || !stdout_->ended() || !stderr_->ended() || !forwarding_.is_idle()) return;
-  if (plan_.stdio && stdin_ended_) command_status_ = 0;
-  if (!command_status_) return;
+  if (ended_ || !stdout_->ended() || !stderr_->ended()) return;
+  if (plan_.stdio) return end_if_stdio_done();
+  if (!command_status_ || !forwarding_.is_idle()) return;
   if (driver_.streams().delivered()) end(output_lost_ ? kFailed : *command_status_);
+}
+
+// Without a command only -W has an end of its own: the connection's, which as with ssh does not wait for others.
+void ClientSession::end_if_stdio_done() {
+  if (stdin_ended_ && driver_.streams().delivered(stdio_)) end(output_lost_ ? kFailed : 0);
 }
 
 // A signal to all of our process group, as a terminal's Ctrl-C, ends ssh as well, and its end may be seen first.

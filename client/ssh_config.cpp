@@ -182,6 +182,8 @@ namespace {
 std::optional<SshConfig> ask_ssh(const Options& options, const std::vector<std::string>& command) {
   std::vector<std::string> words = {"ssh", "-G"};
   words.insert(words.end(), options.ssh_words.begin(), options.ssh_words.end());
+  // It clears the forwards, unless it is told otherwise.
+  if (options.stdio_forward) words.insert(words.end(), {"-W", *options.stdio_forward});
   // It is to write nothing into a log that -E names; the last -E counts.
   words.insert(words.end(), {"-E", "/dev/null", "--", options.host});
   words.insert(words.end(), command.begin(), command.end());

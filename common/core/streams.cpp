@@ -264,10 +264,13 @@ std::optional<ControlFrame> Streams::renewed(const ControlFrame& frame) {
 }
 
 bool Streams::delivered() const {
-  return std::all_of(streams_.begin(), streams_.end(), [](const auto& entry) {
-    const Stream& stream = entry.second;
-    return entry.first <= kStderr || stream.send_done || stream.send.end() == 0;
-  });
+  return std::all_of(streams_.begin(), streams_.end(),
+                     [this](const auto& entry) { return entry.first <= kStderr || delivered(entry.first); });
+}
+
+bool Streams::delivered(StreamId id) const {
+  const Stream* stream = find(id);
+  return stream == nullptr || stream->send_done || stream->send.end() == 0;
 }
 
 std::uint64_t Streams::buffered() const {

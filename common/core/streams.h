@@ -153,6 +153,8 @@ class Streams {
   // The peer has all that was written to streams other than stdin and stderr, or wants no more of it. Where it becomes
   // so by what the peer said, that is news: kDelivered or kStopped.
   bool delivered() const;
+  // The same of one stream, which may be gone.
+  bool delivered(StreamId id) const;
   // Memory in use for the bytes of all streams, both ways.
   std::uint64_t memory_in_use() const { return sending_.in_use() + receiving_.in_use(); }
   // Bytes of all streams, ever: sent for the first time, sent again, and taken by their readers.

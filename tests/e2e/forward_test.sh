@@ -340,6 +340,25 @@ same "the status" 255 $?
 err_is "mcdtp-shim: write standard output: No space left on device"
 exec 7>&-
 
+step "-W beside other forwards, where they are not cleared: its end is theirs, too"
+service echo
+near=$(free_port)
+mkfifo "$dir/held" && exec 7<>"$dir/held" # no service has any of it
+shim -oClearAllForwardings=no -L "$near:127.0.0.1:$port" -W "127.0.0.1:$port" far <"$dir/held" >"$dir/out" 2>"$dir/err" 7>&- &
+run=$!
+until_true listens "$near"
+exec 8<>"/dev/tcp/127.0.0.1/$near"
+echo held >&8
+read -r -u 8 held
+same "through the port" held "$held"
+exec 7>&- # the end of our stdin: the service answers with its own
+wait "$run"
+same "the status" 0 $?
+exec 8>&-
+as_ssh -L "127.0.0.1:$echo_port:h:1" -W "127.0.0.1:$port" far # cleared: the port is not asked for
+as_ssh -oClearAllForwardings=no -L "127.0.0.1:$echo_port:h:1" -W "127.0.0.1:$port" far
+as_ssh -oClearAllForwardings=no -oExitOnForwardFailure=no -L "127.0.0.1:$echo_port:h:1" -W "127.0.0.1:$port" far
+
 step "a server that may not forward"
 printf '#!/bin/sh\nexec %q --no-forwards "$@"\n' "$MCDTP_BIN/mcdtp-server" >"$dir/strict"
 chmod +x "$dir/strict"
