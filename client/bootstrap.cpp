@@ -34,6 +34,23 @@ bool is_sent(const std::string& name, const SshConfig& config) {
   });
 }
 
+// sshd sets these itself, whatever it accepts.
+bool is_the_far_sides(const std::string& name) {
+  constexpr std::array<std::string_view, 12> kNames = {"HOME",
+                                                       "LOGNAME",
+                                                       "MAIL",
+                                                       "PATH",
+                                                       "SHELL",
+                                                       "SSH_AUTH_SOCK",
+                                                       "SSH_CLIENT",
+                                                       "SSH_CONNECTION",
+                                                       "SSH_TTY",
+                                                       "SSH_USER_AUTH",
+                                                       "SSH_ORIGINAL_COMMAND",
+                                                       "USER"};
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
+
 Environment own_environment() {
   Environment all;
   for (char** variable = environ; *variable != nullptr; ++variable) {
@@ -41,6 +58,7 @@ Environment own_environment() {
     const auto equals = text.find('=');
     if (equals != std::string_view::npos) all.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
+  std::erase_if(all, [](const auto& variable) { return is_the_far_sides(variable.first); });
   return all;
 }
 
@@ -52,7 +70,8 @@ Environment hidden_environment(const SshConfig& config) {
   }
   for (const std::string& line : config.lines("setenv")) {
     const auto equals = line.find('=');
-    if (equals != std::string::npos) hidden.emplace_back(line.substr(0, equals), line.substr(equals + 1));
+    if (equals == std::string::npos || is_the_far_sides(line.substr(0, equals))) continue;
+    hidden.emplace_back(line.substr(0, equals), line.substr(equals + 1));
   }
   return hidden;
 }
@@ -117,6 +136,7 @@ ExecRequest exec_request(const Options& options, const std::optional<SshConfig>&
   request.pacing = options.pacing;
   request.coupling = options.coupling;
   request.max_datagram = options.max_datagram;
+  request.transport = options.transport;
   request.rate_bps = options.rate_bits_per_second;
   request.server_command = options.server_path.value_or("");
   request.subsystem = options.subsystem;
@@ -284,7 +304,9 @@ std::unique_ptr<Login> log_in(const Options& options, const Libssh2Choice& choic
   login->finder.await_start(opening.start_word);
   start_log_in(*login, options, choice, opening.exec_line, watch);
   const std::string host_name = choice.config ? choice.config->host_name() : options.host;
-  login->addresses = std::make_unique<FarAddresses>(host_name, options.address_family);
+  // Where all goes over SSH nothing else is to be contacted, and no name server asked.
+  const bool goes_directly = options.transport != Transport::kSsh;
+  login->addresses = std::make_unique<FarAddresses>(goes_directly ? host_name : "", options.address_family);
   if (!await_result(*login, options, opening, watch)) {
     login->late = true;
     login->ssh->close_stdin();

@@ -46,15 +46,17 @@ FarAddresses::FarAddresses(const std::string& host_name, AddressFamily family)
   });
 }
 
-std::vector<Endpoint> FarAddresses::candidates(const std::vector<std::string>& known) const {
+std::vector<Endpoint> FarAddresses::candidates(const std::string& to_server, const std::string& to_us) const {
   std::vector<Endpoint> result;
   const auto add = [&](const Endpoint& address) {
     if (std::find(result.begin(), result.end(), address) == result.end()) result.push_back(address);
   };
-  for (const std::string& text : known) {
-    if (const auto address = Endpoint::from_text(text, 0)) add(*address);
-    if (result.empty()) return result;
-  }
+  const auto greeted = Endpoint::from_text(to_server, 0);
+  const auto peer = Endpoint::from_text(to_us, 0);
+  if (!greeted) return result;
+  // The far side may not be one to trust: it is not to send us to what only we can reach.
+  if (greeted->is_routable() || (peer && !peer->is_routable())) add(*greeted);
+  if (peer) add(*peer);
   const std::lock_guard lock(found_->mutex);
   for (const Endpoint& address : found_->addresses) add(address);
   if (!has_ipv6()) std::erase_if(result, [](const Endpoint& address) { return !address.is_v4(); });

@@ -15,11 +15,11 @@ class FarAddresses {
  public:
   FarAddresses(const std::string& host_name, AddressFamily family);
 
-  // Where the server may be, its ports still 0: `known`, numeric (the address that ssh came to as the server sees
-  // it, then as we do), and then what the name means here, if that is known by now. They differ behind a translated
-  // address. Empty where the first is: then the server has bound nothing. None of IPv6 where this host
-  // has none.
-  std::vector<Endpoint> candidates(const std::vector<std::string>& known) const;
+  // Where the server may be, its ports still 0: the address that ssh came to, numeric, as the server sees it and then as we
+  // do (empty: not known), and then what the name means here, if that is known by now. They differ behind a translated
+  // address. None where `to_server` is empty: then the server has bound nothing; none of IPv6 where this host has none. Of
+  // the loopback, or of one link, only where what we know ourselves is so.
+  std::vector<Endpoint> candidates(const std::string& to_server, const std::string& to_us) const;
 
  private:
   struct Found;

@@ -210,6 +210,8 @@ Takes the options of ssh, and these:
                          one each
   --rate RATE            bit/s for --cc fixed, which it implies: 80M, 1.5G, 500k
   --pacing even|burst    of --cc fixed: small equal gaps, or all of 50 ms at once
+  --transport WAY        what carries the data: auto (UDP, else as many TCP connections
+                         as channels, else SSH; default), tcp (no UDP), ssh (SSH alone)
   --mtu BYTES            largest datagram, 1200 to 65507 bytes of UDP payload
                          (default: what the path carries)
   --memory SIZE          most memory for data under way, from 8M on (default: a 16th of the

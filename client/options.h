@@ -8,6 +8,7 @@
 
 #include "client/preferences.h"
 #include "client/ssh_settings.h"
+#include "common/core/transport.h"
 #include "common/core/types.h"
 
 namespace mcdtp {
@@ -51,6 +52,7 @@ struct Options {
   std::optional<std::uint64_t> rate_bits_per_second;  // set exactly with "fixed"; 1,000 to 10^12
   Coupling coupling = Coupling::kCoupled;
   std::size_t max_datagram = kMaxDatagram;    // --mtu, bytes of UDP payload, from kMinDatagram on
+  Transport transport = Transport::kAuto;     // --transport
   std::optional<std::uint64_t> memory_bytes;  // 8 MiB to 1 TiB; unset: default_memory() of each end
   BackendChoice backend = BackendChoice::kAuto;
   std::optional<std::string> log_path;       // --log

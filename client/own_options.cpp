@@ -77,6 +77,13 @@ Complaint read_coupling(const std::string& value, Options& options) {
   return std::nullopt;
 }
 
+Complaint read_transport(const std::string& value, Options& options) {
+  const auto transport = find_transport(value);
+  if (!transport) return "--transport " + value + ": there are " + listed(kTransportNames);
+  options.transport = *transport;
+  return std::nullopt;
+}
+
 Complaint read_mtu(const std::string& value, Options& options) {
   const auto bytes = parse_count(value, kMinDatagram, kMaxDatagram);
   if (!bytes) return "--mtu " + value + ": give 1200 to 65507, the bytes of UDP payload in a datagram";
@@ -156,6 +163,7 @@ constexpr std::array kOwnOptions = {
     OwnOption{"cc", ValueRule::kRequired, read_congestion},
     OwnOption{"pacing", ValueRule::kRequired, read_pacing},
     OwnOption{"coupling", ValueRule::kRequired, read_coupling},
+    OwnOption{"transport", ValueRule::kRequired, read_transport},
     OwnOption{"mtu", ValueRule::kRequired, read_mtu},
     OwnOption{"rate", ValueRule::kRequired, read_rate},
     OwnOption{"memory", ValueRule::kRequired, read_memory},

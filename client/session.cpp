@@ -69,6 +69,7 @@ class ClientSession {
   int run();
 
  private:
+  std::vector<Endpoint> far_addresses(const Login& login) const;
   SessionConfig session_config(const Greeting& greeting) const;
   void add_channels(const Greeting& greeting, const std::vector<Endpoint>& addresses);
   void start_forwarding();
@@ -77,7 +78,7 @@ class ClientSession {
   void log_soon();
   void on_event(const SessionEvent& event);
   void on_proved(ChannelId id);
-  void on_link_end(ChannelId id);
+  const char* way_without_udp() const;
   void on_stream_news(const StreamNews& news);
   void on_own_news(const StreamNews& news);
   void on_output_lost(int error);
@@ -101,13 +102,12 @@ class ClientSession {
   asio::steady_timer ssh_end_timer_{io_};
   SessionKeys keys_;
   Driver driver_;
-  std::unique_ptr<TcpConnector> connector_;
+  std::unique_ptr<TcpLinks> tcp_;
   Forwarding forwarding_;
   StreamId stdio_ = kStdio;  // what stdin and stdout are: the command's, or the connection of -W
   std::unique_ptr<ReadPump> stdin_;
   std::unique_ptr<WritePump> stdout_;
   std::unique_ptr<WritePump> stderr_;
-  std::optional<ChannelId> link_;  // the direct TCP connection, once it has proved itself
   std::optional<int> command_status_;
   bool stdin_ended_ = false;
   bool output_lost_ = false;
@@ -125,39 +125,48 @@ ClientSession::ClientSession(const Options& options, const ForwardPlan& plan, Lo
       driver_(io_, session_config(*login.finder.greeting()), keys_,
               {[this](const SessionEvent& event) { on_event(event); },
                [this](const StreamNews& news) { on_stream_news(news); }, [this] { on_ssh_end(); },
-               [this](ChannelId id) { on_link_end(id); }}),
+               [this](ChannelId id) { tcp_->on_link_end(id); }}),
       forwarding_(
           driver_, plan,
           {std::move(on_ready), [this] { end(kFailed); }, [this] { end_if_done(); }, write_line_if_room}) {
   const Greeting& greeting = *login.finder.greeting();
-  const auto addresses = login.addresses->candidates({greeting.address, login.peer_address});
-  for (const Endpoint& address : addresses) tell("trying UDP and TCP at " + address.address_text());
-  if (addresses.empty()) tell("the server does not know its address, or there is no IPv6 here: no UDP");
+  const auto addresses = far_addresses(login);
   // First: the command may run already and have ended, and its end be among the early bytes.
   start_forwarding();
   driver_.add_ssh(std::make_shared<Descriptor>(io_, login.ssh->take_stdout()),
                   std::make_shared<Descriptor>(io_, login.ssh->take_stdin()), login.finder.rest());
   add_channels(greeting, addresses);
   const std::uint16_t tcp_port = greeting.tcp_port.value_or(0);
-  connector_ = std::make_unique<TcpConnector>(
+  tcp_ = std::make_unique<TcpLinks>(
       driver_, greeting.tcp_port ? with_port(addresses, tcp_port) : std::vector<Endpoint>{});
-  connector_->start();
+  tcp_->want(driver_.session().wished_links());
   start_pumps();
   await_signals(end_signals);
   log_.start(now(), options_.host);
   if (log_.wants_samples()) log_soon();
 }
 
+// None where SSH alone is to carry the data.
+std::vector<Endpoint> ClientSession::far_addresses(const Login& login) const {
+  if (options_.transport == Transport::kSsh) return {};
+  const auto addresses = login.addresses->candidates(login.finder.greeting()->address, login.peer_address);
+  const std::string ways = options_.transport == Transport::kTcp ? "TCP" : "UDP and TCP";
+  for (const Endpoint& address : addresses) tell("trying " + ways + " at " + address.address_text());
+  if (addresses.empty()) tell("the server does not know its address, or there is no IPv6 here: no UDP");
+  return addresses;
+}
+
 SessionConfig ClientSession::session_config(const Greeting& greeting) const {
-  const SendingOptions sending{
-      options_.congestion, options_.pacing,       options_.rate_bits_per_second,
-      options_.coupling,   options_.max_datagram, options_.memory_bytes.value_or(default_memory())};
+  SendingOptions sending{options_.congestion,           options_.pacing,
+                         options_.rate_bits_per_second, options_.coupling,
+                         options_.max_datagram,         options_.memory_bytes.value_or(default_memory())};
+  sending.datagrams = options_.transport == Transport::kAuto;
   return make_session_config(Role::kClient, sending, options_.channels,
                              std::min<std::size_t>(options_.channels, greeting.udp_ports.size()));
 }
 
 void ClientSession::add_channels(const Greeting& greeting, const std::vector<Endpoint>& addresses) {
-  if (addresses.empty()) return;
+  if (addresses.empty() || options_.transport != Transport::kAuto) return;
   const bool only_v4 =
       std::all_of(addresses.begin(), addresses.end(), [](const Endpoint& a) { return a.is_v4(); });
   const std::size_t count = std::min<std::size_t>(options_.channels, greeting.udp_ports.size());
@@ -239,21 +248,16 @@ void ClientSession::on_own_news(const StreamNews& news) {
 
 void ClientSession::on_event(const SessionEvent& event) {
   switch (event.kind) {
-    case SessionEventKind::kSet:
-      for (ChannelId id = static_cast<ChannelId>(event.value); id < options_.channels; ++id)
-        driver_.remove_udp(id);
-      break;
+    case SessionEventKind::kSet: driver_.remove_udp_above(event.value); break;
     case SessionEventKind::kChannelProved: on_proved(event.channel); break;
     case SessionEventKind::kChannelDoubted:
       tell("channel " + std::to_string(event.channel) + ": nothing comes back, not used until it answers");
       break;
     case SessionEventKind::kUdpBlocked:
-      tell(std::string("no answer by UDP: the stream goes over ") +
-           (link_ ? "the direct TCP connection" : "the SSH connection"));
+      tell(std::string("no answer by UDP: the stream goes over ") + way_without_udp());
       break;
     case SessionEventKind::kUdpOneWay:
-      tell(std::string("nothing comes by UDP: what the server sends goes over ") +
-           (link_ ? "the direct TCP connection" : "the SSH connection"));
+      tell(std::string("nothing comes by UDP: what the server sends goes over ") + way_without_udp());
       break;
     case SessionEventKind::kExit:
       if (options_.no_command) break;
@@ -262,6 +266,7 @@ void ClientSession::on_event(const SessionEvent& event) {
       break;
     case SessionEventKind::kPeerFault: fail("the server broke the protocol: " + event.text); break;
   }
+  if (!ended_) tcp_->want(driver_.session().wished_links());
 }
 
 void ClientSession::on_proved(ChannelId id) {
@@ -269,9 +274,9 @@ void ClientSession::on_proved(ChannelId id) {
   const std::string name = "channel " + std::to_string(id);
   if (id == kSshChannel) return tell("the SSH channel carries packets");
   if (id >= kFirstTcpChannel) {
-    link_ = id;
-    connector_->on_proved();
-    return tell(name + ": the control link is a direct TCP connection");
+    tcp_->on_proved(id);
+    return tell(name + (tcp_->proved() == 1 ? ": the control link is a direct TCP connection"
+                                            : ": another TCP connection"));
   }
   const Channel* channel = driver_.session().channel(id);
   // Closed since, or silent again.
@@ -280,9 +285,8 @@ void ClientSession::on_proved(ChannelId id) {
   tell(name + ": proved, UDP to " + driver_.udp_channels().at(id)->address(*path).to_string());
 }
 
-void ClientSession::on_link_end(ChannelId id) {
-  if (link_ == id) link_.reset();
-  connector_->on_link_end(id);
+const char* ClientSession::way_without_udp() const {
+  return tcp_->proved() == 0 ? "the SSH connection" : "direct TCP connections";
 }
 
 void ClientSession::on_output_lost(int error) {
@@ -344,7 +348,7 @@ void ClientSession::end(int status) {
   status_ = status;
   tell_statistics();
   log_.finish(now(), driver_.session(), status);
-  connector_->stop();
+  tcp_->stop();
   driver_.stop();
   io_.stop();
 }

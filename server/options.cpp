@@ -80,6 +80,14 @@ void add_rest(CLI::App& app, ServerOptions& options, std::string& ports) {
   app.add_option_function<std::string>("--coupling", read_coupling,
                                        "One congestion control for all channels, or one each")
       ->type_name("coupled|none");
+  const auto read_transport = [&options](const std::string& name) {
+    const auto transport = find_transport(name);
+    if (!transport) refuse("--transport " + name + ": there are auto, tcp and ssh");
+    options.transport = *transport;
+  };
+  app.add_option_function<std::string>("--transport", read_transport,
+                                       "What carries the data: as found, no UDP, or SSH alone")
+      ->type_name("auto|tcp|ssh");
   app.add_option("--mtu", options.max_datagram, "Bytes of UDP payload in a datagram, at most")
       ->check(CLI::Range(kMinDatagram, kMaxDatagram));
   app.add_option("--rate", options.rate_bps, "Bits of payload a second, for --cc fixed")

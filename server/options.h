@@ -8,6 +8,7 @@
 
 #include "common/core/credit.h"
 #include "common/core/greeting.h"
+#include "common/core/transport.h"
 #include "common/core/types.h"
 #include "common/io/host_memory.h"
 #include "server/policy.h"
@@ -34,6 +35,7 @@ struct ServerOptions {
   Coupling coupling = Coupling::kCoupled;
   // Bytes of UDP payload in a datagram at most, kMinDatagram to kMaxDatagram.
   std::size_t max_datagram = kMaxDatagram;
+  Transport transport = Transport::kAuto;
   // Bits of payload a second, at least 1.
   std::optional<std::uint64_t> rate_bps;
   // `command` is the name of a subsystem, and set.

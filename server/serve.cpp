@@ -117,16 +117,18 @@ class Server {
 
 Server::Server(const ServerOptions& options) : options_(options) {
   const auto [peer, address] = login_addresses();
-  const bool greets_address = address && is_greeting_address(address->address_text());
+  const bool greets_address =
+      options.transport != Transport::kSsh && address && is_greeting_address(address->address_text());
   Sockets sockets = greets_address ? bind_sockets(io_, options, *address) : Sockets{};
   Greeting greeting;
   greeting.cipher = preferred_cipher();
   random_bytes(greeting.secret);
   keys_ = std::make_unique<SessionKeys>(greeting.secret, greeting.cipher);
   const std::size_t channels = sockets.empty() ? options.channels : sockets.size();
-  const SendingOptions sending{options.cc,          options.pacing,       options.rate_bps,
-                               options.coupling,    options.max_datagram, options.memory_bytes,
-                               options.max_rate_bps};
+  const SendingOptions sending{options.cc,           options.pacing,
+                               options.rate_bps,     options.coupling,
+                               options.max_datagram, options.memory_bytes,
+                               options.max_rate_bps, options.transport == Transport::kAuto};
   driver_ = std::make_unique<Driver>(
       io_, make_session_config(Role::kServer, sending, channels, channels), *keys_,
       Driver::Callbacks{[this](const SessionEvent& event) { on_event(event); },
@@ -137,11 +139,12 @@ Server::Server(const ServerOptions& options) : options_(options) {
   if (!sockets.empty()) {
     acceptor_ = std::make_unique<TcpAcceptor>(*driver_, sockets.front()->local());
     listens = acceptor_->start();
+    acceptor_->want(driver_->session().wished_links());
   }
   if (greets_address) greeting.address = address->address_text();
   greet(greeting, sockets, listens);
   const auto login_host = peer ? std::optional(LoginHost{*peer, options.login_host_alone}) : std::nullopt;
-  for (ChannelId id = 0; id < sockets.size(); ++id)
+  for (ChannelId id = 0; sending.datagrams && id < sockets.size(); ++id)
     driver_->add_udp(id, std::move(sockets[id]), {}, login_host);
   driver_->add_ssh(Descriptor::borrow(io_, STDIN_FILENO), Descriptor::borrow(io_, STDOUT_FILENO), {});
   await_end_signals();
@@ -170,8 +173,9 @@ void Server::greet(Greeting& greeting, const Sockets& sockets, bool listens) {
 }
 
 void Server::start_command() {
-  command_ =
-      std::make_unique<Command>(CommandSpec{options_.command, options_.subsystem, options_.environment});
+  const CommandSpec spec{
+      .command = options_.command, .subsystem = options_.subsystem, .environment = options_.environment};
+  command_ = std::make_unique<Command>(spec);
   const auto own = [this](OwnedFd& pipe) { return std::make_shared<Descriptor>(io_, pipe.release()); };
   stdin_ = std::make_unique<WritePump>(
       *driver_, kStdio, std::make_unique<DescriptorSink>(own(command_->stdin_pipe())), [](WritePump::End) {});
@@ -223,6 +227,8 @@ void Server::on_stream_news(const StreamNews& news) {
 }
 
 void Server::on_event(const SessionEvent& event) {
+  if (acceptor_) acceptor_->want(driver_->session().wished_links());
+  if (event.kind == SessionEventKind::kSet) driver_->remove_udp_above(event.value);
   if (event.kind != SessionEventKind::kPeerFault) return;
   write_stderr_all("mcdtp-server: the client broke the protocol: " + event.text + "\n");
   end(kFailed);

@@ -59,7 +59,7 @@ Time Channel::next_timeout() const {
 
 // The kernel of whoever stands between may take what comes, and go on saying so, for ever.
 Time Channel::silence_timer() const {
-  const bool waits = id_ > kSshChannel && proved() && !silent_ && sent.packets_outstanding() > 0;
+  const bool waits = is_tcp() && proved() && !silent_ && sent.packets_outstanding() > 0;
   return waits ? loss.waiting_since() + kLinkPatience : kNever;
 }
 
@@ -94,7 +94,8 @@ void Channel::doubt(Time now) {
 }
 
 std::uint64_t Channel::stream_window() const {
-  const double wanted = stream_rate_ * to_seconds(2 * loss.rtt().min() + way_back.excess());
+  const double wanted =
+      stream_rate_ * to_seconds(2 * loss.rtt().min() + way_back.excess() + report_interval());
   return static_cast<std::uint64_t>(
       std::clamp(wanted, static_cast<double>(kMinStreamWindow), static_cast<double>(kMaxStreamWindow)));
 }

@@ -57,6 +57,9 @@ class Channel {
   bool proved() const { return datagram_ ? paths.active().has_value() : stream_proved_; }
   // A TCP connection that stands and carries nothing, until a report names what none has named.
   bool is_silent() const { return silent_; }
+  bool is_tcp() const { return id_ >= kFirstTcpChannel; }
+  // A TCP connection that has proved itself and answers.
+  bool is_link() const { return is_tcp() && proved() && !silent_; }
   void on_answer() { silent_ = false; }
   // True: it was not proved before.
   bool on_covered(Time now, const SentPacket& packet);
@@ -101,7 +104,7 @@ class Channel {
   bool floor_due(Time now) const;
   void floor_sent(Time now);
 
-  // Of a stream channel: its rate x (twice its smallest RTT, and what its reports wait on their way back), within the bounds
+  // Of a stream channel: its rate x (twice its smallest RTT, and what its reports wait, here and on their way back), within the bounds
   // above. So little of the queue is our own that the peer's, which holds up our reports, does not starve us.
   std::uint64_t stream_window() const;
   void on_stream_sample(const DeliveryRate::Sample& sample);
@@ -118,6 +121,7 @@ class Channel {
   DeliveryRate delivery;       // of a stream channel
   ChannelStatistics statistics;
   bool blocked = false;  // its socket or pipe takes nothing now
+  bool paused = false;   // a stream channel: by the pacer, when last asked
 
  private:
   // So many reports in a row by the control link: nothing comes on the channel. Fewer may have been the faster.

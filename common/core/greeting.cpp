@@ -50,6 +50,7 @@ std::vector<std::string> fixed_options(const ExecRequest& r) {
   if (!r.pacing.empty()) add("--pacing", r.pacing);
   if (r.coupling == Coupling::kNone) add("--coupling", "none");
   if (r.max_datagram != kMaxDatagram) add("--mtu", std::to_string(r.max_datagram));
+  if (r.transport != Transport::kAuto) add("--transport", std::string(transport_name(r.transport)));
   if (r.rate_bps) add("--rate", std::to_string(*r.rate_bps));
   if (r.subsystem) words.emplace_back("--subsystem");
   if (r.asks_environment) words.emplace_back("--ask-env");
@@ -117,7 +118,8 @@ std::string without_server(const ExecRequest& r) {
 
 // Runs a server that was found, if it is of the same version; else makes $1 the one that is installed, or is to be.
 // Where nothing can be written or run there, the one that was found stays in $1. What is sent is read to its end in
-// every case, for the command's stdin follows it; where there is nothing, nobody waits, and nothing runs. Other
+// every case, for the command's stdin follows it: without a head that counts bytes none is asked for. Where there is
+// nothing, nobody waits, and nothing runs. What may fail for want of a reader, as a word on stderr, comes last. Other
 // variables than these would be the command's.
 std::string with_installation(const ExecRequest& r) {
   std::string script =
@@ -125,7 +127,7 @@ std::string with_installation(const ExecRequest& r) {
   script += R"sh(") exec "$@";; esac; fi; set -- "$HOME/.cache/mcdtp/)sh" + r.install_version;
   script += R"sh(/$(uname -m)/mcdtp-server" "$@"; )sh";
   script +=
-      R"sh(if [ -x "$1" ] && "$1" --version </dev/null >/dev/null 2>&1; then :; elif (umask 077; mkdir -p "${1%/*}" && : >"$1.$$") 2>/dev/null; then )sh";
+      R"sh(if [ -x "$1" ] && "$1" --version </dev/null >/dev/null 2>&1; then :; elif [ "$(echo mcdtp | head -c 3 2>/dev/null)" = mcd ] && (umask 077; mkdir -p "${1%/*}" && : >"$1.$$") 2>/dev/null; then )sh";
   script += R"sh(printf "\nMCDTP install %s\n" "$(uname -m)"; )sh";
   script += R"sh(read -r mcdtp_go mcdtp_size mcdtp_sum || { rm -f "$1.$$"; )sh" + exit_unheard() + "}; ";
   script +=
@@ -134,7 +136,9 @@ std::string with_installation(const ExecRequest& r) {
       R"sh(case "$({ sha256sum || busybox sha256sum || openssl dgst -sha256 -r; } <"$1.$$" 2>/dev/null)" in )sh";
   script +=
       R"sh("$mcdtp_sum "*) chmod 700 "$1.$$" && "$1.$$" --version >/dev/null 2>&1 && mv -f "$1.$$" "$1";; esac; )sh";
-  script += R"sh([ -x "$1" ] || echo "mcdtp-server could not be installed as $1" >&2; fi; rm -f "$1.$$"; )sh";
+  script += R"sh(fi; rm -f "$1.$$"; )sh";
+  script +=
+      R"sh(case "$mcdtp_go" in send) [ -x "$1" ] || echo "mcdtp-server could not be installed as $1" >&2;; esac; )sh";
   script += R"sh(else echo "mcdtp-server cannot be installed as $1" >&2; fi; )sh";
   return script +
          R"sh(if [ -x "$1" ]; then mcdtp_go=$1; shift 2; set -- "$mcdtp_go" "$@"; else shift; fi; )sh";

@@ -10,6 +10,7 @@
 
 #include "common/core/bytes.h"
 #include "common/core/cipher.h"
+#include "common/core/transport.h"
 #include "common/core/types.h"
 
 namespace mcdtp {
@@ -37,6 +38,7 @@ struct ExecRequest {
   Coupling coupling = Coupling::kCoupled;
   // Bytes of UDP payload in a datagram at most.
   std::size_t max_datagram = kMaxDatagram;
+  Transport transport = Transport::kAuto;
   // Bits of payload a second.
   std::optional<std::uint64_t> rate_bps;
   // A path, a path from the home directory (~/...), or a name looked for as the default is. Empty: the

@@ -114,6 +114,7 @@ void Scheduler::compare(Channels& channels) {
   report_interval_ = quickest->report_interval();
   latest_by_ = {};
   const Duration round = quickest->capacity.round();
+  least_rtt_ = round / 2;
   for (auto& [id, channel] : channels) {
     if (!is_live(channel)) continue;
     const Duration later = later_by(channel, *quickest);
@@ -127,7 +128,7 @@ void Scheduler::compare(Channels& channels) {
 void Scheduler::make_comparable(const Channel& channel, ReportSample& sample) const {
   if (coupling_ == Coupling::kCoupled) sample.latest_by = latest_by_;
   if (weight(channel) == 1 || !is_live(channel)) return;
-  if (sample.rtt) *sample.rtt -= channel.capacity.later_by();
+  if (sample.rtt) *sample.rtt = std::max(*sample.rtt - channel.capacity.later_by(), least_rtt_);
   sample.report_interval = report_interval_;
 }
 

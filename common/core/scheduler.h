@@ -65,6 +65,7 @@ class Scheduler {
   Duration quickest_{};         // the shortest time in which a steady channel delivers, RTT
   Duration report_interval_{};  // of the channel with the shortest round
   Duration latest_by_{};  // the latest that carries some of the data is later than the quickest; 0: none is
+  Duration least_rtt_{};  // that a comparable sample may have
   double rate_ = 0;       // bytes/s of the steady channels together
 };
 

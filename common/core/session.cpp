@@ -33,6 +33,7 @@ Session::Session(Time now, SessionConfig config)
   stream_pacer_.set_quantum(std::clamp(config.max_stream_rate * kStreamTrain, kLeastTrain, kMostTrain));
   CHECK(wished_channels_ >= 1 && wished_channels_ <= kMaxDatagramChannels && make_congestion_);
   if (config.coupling == Coupling::kCoupled) common_flow_ = std::make_shared<Flow>(now, make_congestion_());
+  udp_decided_ = silence_judged_ = !config.datagrams;
   streams_.wish_memory(memory_);
   if (role_ == Role::kClient) control_.push(ExchangeFrame{wished_channels_, {}, memory_});
 }
@@ -58,7 +59,7 @@ void Session::add_stream_channel(Time now, ChannelId id) {
   CHECK(id >= kSshChannel && !find(id));
   Channel& channel = channels_.try_emplace(id, id, false).first->second;
   // A TCP connection has to prove each direction before it is the control link.
-  if (id >= kFirstTcpChannel) channel.want_ping();
+  if (channel.is_tcp()) channel.want_ping();
   channel.begin(now);
 }
 
@@ -84,10 +85,19 @@ void Session::set_kernel_drops(ChannelId id, std::uint64_t total) {
 // The newest TCP connection that has proved itself and answers, else the SSH channel.
 Channel* Session::control_link() {
   for (auto it = channels_.rbegin(); it != channels_.rend() && it->first >= kSshChannel; ++it) {
-    const bool answers = it->second.proved() && !it->second.is_silent();
-    if (it->first == kSshChannel || answers) return &it->second;
+    if (it->first == kSshChannel || it->second.is_link()) return &it->second;
   }
   return nullptr;
+}
+
+// Of data, where no datagram channel is proved: all such TCP connections, or the SSH channel.
+bool Session::is_carrier(const Channel& channel) const {
+  return channel.is_link() || is_control_link(channel);
+}
+
+std::size_t Session::wished_links() const {
+  const bool by_udp = proved_datagram_ > 0 && !(silence_judged_ && is_silent_by_udp());
+  return by_udp || !udp_decided_ ? 1 : wished_channels_;
 }
 
 void Session::close_above(Time now, std::uint64_t count) {
@@ -190,13 +200,16 @@ void Session::decide_udp(Time now) {
   events_.push_back({SessionEventKind::kUdpBlocked, 0, 0, {}});
 }
 
+bool Session::is_silent_by_udp() const {
+  return std::all_of(channels_.begin(), channels_.end(), [](const auto& entry) {
+    return !entry.second.is_datagram() || !entry.second.receipts.has_anything();
+  });
+}
+
 // Whoever gets datagrams sends reports on the same channel: where none come, the way back is blocked.
 void Session::judge_silence() {
   silence_judged_ = true;
-  const bool silent = std::all_of(channels_.begin(), channels_.end(), [](const auto& entry) {
-    return !entry.second.is_datagram() || !entry.second.receipts.has_anything();
-  });
-  if (proved_datagram_ > 0 && silent) events_.push_back({SessionEventKind::kUdpOneWay, 0, 0, {}});
+  if (proved_datagram_ > 0 && is_silent_by_udp()) events_.push_back({SessionEventKind::kUdpOneWay, 0, 0, {}});
 }
 
 bool Session::may_report(const Channel& channel) const {
@@ -224,9 +237,11 @@ Time Session::data_timer() const {
     if (!channel.proved() && !may_carry_early(channel)) continue;
     if (scheduler_.will_carry(channel)) next = std::min(next, channel.flow->ready_at());
   }
-  if (!stream_paused_ || proved_datagram_ > 0) return next;
-  const Channel* link = control_link();
-  return link != nullptr && !link->blocked ? std::min(next, stream_pacer_.ready_at()) : next;
+  const bool paused =
+      proved_datagram_ == 0 && std::any_of(channels_.begin(), channels_.end(), [](const auto& entry) {
+        return entry.second.paused && !entry.second.blocked;
+      });
+  return paused ? std::min(next, stream_pacer_.ready_at()) : next;
 }
 
 Time Session::next_timeout() const {

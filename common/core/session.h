@@ -28,6 +28,7 @@ struct SessionConfig {
   Coupling coupling = Coupling::kCoupled;
   std::size_t max_datagram = PathMtu::kMost;  // bytes of UDP payload, at least PathMtu::kBase
   double max_stream_rate = Pacer::kUnpaced;   // bytes/s of records with data on stream channels, > 0
+  bool datagrams = true;                      // false: no datagram channel will be added
 };
 
 // What the driver has to know, besides what happens to streams.
@@ -124,6 +125,9 @@ class Session {
   void send_exit(std::uint8_t status) { control_.push(ExitFrame{status}); }
 
   bool has_proved_datagram_channel() const { return proved_datagram_ > 0; }
+  // So many TCP connections are of use: one, and as many as there were to be datagram channels where no way is found for
+  // datagrams, or none comes.
+  std::size_t wished_links() const;
   bool peer_failed() const { return peer_failed_; }
   // Nothing is left to say: the peer has reported all that we sent.
   bool all_reported() const;
@@ -148,7 +152,9 @@ class Session {
   Channel* find(ChannelId id);
   Channel* control_link();
   const Channel* control_link() const { return const_cast<Session*>(this)->control_link(); }
-  bool is_control_link(const Channel& channel) { return &channel == control_link(); }
+  bool is_control_link(const Channel& channel) const { return &channel == control_link(); }
+  bool is_carrier(const Channel& channel) const;
+  bool is_silent_by_udp() const;
 
   // receiving
   void on_frame(Time now, Channel& channel, const Frame& frame);
@@ -218,14 +224,16 @@ class Session {
   };
   std::optional<Heading> choose_path(Channel& channel);
   void fill_reports(Time now, Channel& channel, Packetizer& packet);
-  void fill_data(Time now, Channel& channel, Packetizer& packet, std::size_t room);
+  void fill_data(Time now, Channel& channel, Packetizer& packet);
+  void note_application_limited(Channel& channel);
+  bool may_send_copy(Time now, Channel& channel);
   // The packet that this one is a copy of now, if any: `due`, or where that holds nothing any more another.
   std::optional<PacketName> fill_copy(Time now, Channel& channel, Packetizer& packet, const PacketName& due);
   bool has_nothing_new() const { return !streams_.has_data() && control_.empty(); }
   void pair_twins(SentPacket& copy, const PacketName& name, const PacketName& original);
   bool carries_control(const Channel& channel);
   bool may_send_data(Time now, Channel& channel, std::size_t room);
-  bool stream_channel_may_send(Time now, const Channel& channel, std::size_t room);
+  bool stream_channel_may_send(Time now, Channel& channel, std::size_t room);
   bool is_in_flight(const Channel& channel) const;
   OutgoingPacket seal_off(Time now, Channel& channel, Packetizer& packet, PathId path,
                           const std::optional<PacketName>& copied);
@@ -249,7 +257,6 @@ class Session {
   std::function<std::unique_ptr<CongestionController>()> make_congestion_;
   std::shared_ptr<Flow> common_flow_;  // of all datagram channels; none where each has its own
   Pacer stream_pacer_;                 // of the data on stream channels
-  bool stream_paused_ = false;         // by it, when last asked
   Scheduler scheduler_;
   Copies copies_{channels_};
   LostAgain lost_again_;

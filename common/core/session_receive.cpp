@@ -86,6 +86,7 @@ void Session::on_exchange(Time now, const ExchangeFrame& exchange) {
   wished_channels_ = std::min(wished_channels_, exchange.channels);
   agree_on_memory(exchange.memory);
   control_.push(SetFrame{wished_channels_, memory_});
+  events_.push_back({SessionEventKind::kSet, 0, wished_channels_, {}});
   close_above(now, wished_channels_);
 }
 
@@ -240,15 +241,16 @@ void Session::take_rate(Channel& channel, const SentPacket& newest, ReportSample
 
 void Session::feed_congestion(Time now, Channel& channel, ReportSample& sample) {
   const std::uint64_t before = channel.sent.bytes_outstanding() + sample.covered + sample.lost;
-  if (channel.is_datagram())
+  if (channel.is_datagram()) {
+    note_rtt(now, channel, sample);
     channel.capacity.on_report(
         {now, sample.covered + sample.found, before, sample.rtt, channel.report_interval()});
+  }
   count_in_flight();
   if (!channel.is_datagram() || sample.covered + sample.found + sample.lost == 0) return;
   sample.now = now;
   sample.smoothed_rtt = channel.loss.rtt().smoothed();
   sample.min_rtt = channel.loss.rtt().min();
-  note_rtt(now, channel, sample);
   sample.report_interval = channel.report_interval();
   sample.datagram_size = channel.mtu.size();
   scheduler_.make_comparable(channel, sample);

@@ -21,25 +21,29 @@ std::optional<OutgoingPacket> Session::poll_packet(Time now, ChannelId id, Mutab
   const auto heading = choose_path(*channel);
   if (!heading) return std::nullopt;
 
-  if (const auto probe = poll_mtu_probe(now, *channel, room)) return probe;
-  const auto due_copy = has_nothing_new() ? copies_.next(now, *channel) : std::nullopt;
-  const bool has_load = !heading->probing && (streams_.has_data() || due_copy);
-  room = room.first(std::min({room.size(), heading->room, frames_room(*channel, has_load)}));
+  const bool probing = heading->probing;
+  if (!probing) {
+    if (const auto probe = poll_mtu_probe(now, *channel, room)) return probe;
+  }
+  room = room.first(std::min(room.size(), heading->room));
+  const bool sends_data = !probing && may_send_data(now, *channel, room.size());
+  const auto due_copy = !probing && has_nothing_new() && may_send_copy(now, *channel)
+                            ? copies_.next(now, *channel)
+                            : std::nullopt;
+  room = room.first(std::min(room.size(), frames_room(*channel, sends_data || due_copy)));
   Packetizer packet(room);
   std::optional<PacketName> copied;
-  if (heading->probing || channel->ping_due()) packet.ping();
+  if (probing || channel->ping_due()) packet.ping();
   fill_reports(now, *channel, packet);
-  if (!heading->probing) {
-    if (carries_control(*channel)) packet.control(control_);
-    fill_data(now, *channel, packet, room.size());
-    if (due_copy && !packet.asks()) copied = fill_copy(now, *channel, packet, *due_copy);
-  }
+  if (!probing && carries_control(*channel)) packet.control(control_);
+  if (sends_data) fill_data(now, *channel, packet);
+  if (due_copy && !packet.asks()) copied = fill_copy(now, *channel, packet, *due_copy);
   if (packet.empty()) return std::nullopt;
   // A packet without data says nothing of what the path could carry, and is not to end a start-up.
-  if (channel->is_datagram() && !streams_.has_data()) channel->flow->on_application_limited();
+  if (!streams_.has_data()) note_application_limited(*channel);
   if (packet.asks() && channel->floor_due(now)) packet.floor(now, *channel);
   // A probe shows that the path carries datagrams of full size, where that much may go.
-  if (heading->probing) packet.pad(room.size());
+  if (probing) packet.pad(room.size());
   return seal_off(now, *channel, packet, heading->path, copied);
 }
 
@@ -89,8 +93,12 @@ bool Session::carries_control(const Channel& channel) {
   return is_control_link(channel);
 }
 
-void Session::fill_data(Time now, Channel& channel, Packetizer& packet, std::size_t room) {
-  if (!may_send_data(now, channel, room)) return;
+void Session::note_application_limited(Channel& channel) {
+  if (channel.is_datagram()) return channel.flow->on_application_limited();
+  channel.delivery.on_application_limited();
+}
+
+void Session::fill_data(Time now, Channel& channel, Packetizer& packet) {
   // Before the data, which leave no room.
   if (channel.floor_due(now)) packet.floor(now, channel);
   packet.data(streams_);
@@ -115,21 +123,23 @@ bool Session::is_in_flight(const Channel& channel) const {
   return channel.is_datagram() && (channel.proved() || is_early());
 }
 
-bool Session::stream_channel_may_send(Time now, const Channel& channel, std::size_t room) {
-  if (control_link() != &channel) return false;
-  stream_paused_ = false;
-  if (leaves_to_early()) return false;
+bool Session::stream_channel_may_send(Time now, Channel& channel, std::size_t room) {
+  channel.paused = false;
+  if (!is_carrier(channel) || leaves_to_early()) return false;
   const std::uint64_t window = udp_decided_ ? channel.stream_window() : kStreamChannelWindow;
   const std::uint64_t held = channel.sent.bytes_outstanding();
   if (held > 0 && held + room > window) return false;
-  stream_paused_ = !stream_pacer_.may_send(now);
-  return !stream_paused_;
+  channel.paused = !stream_pacer_.may_send(now);
+  return !channel.paused;
+}
+
+bool Session::may_send_copy(Time now, Channel& channel) {
+  return channel.is_datagram() && channel.flow->has_room() && channel.flow->may_send(now);
 }
 
 std::optional<PacketName> Session::fill_copy(Time now, Channel& channel, Packetizer& packet,
                                              const PacketName& due) {
   for (std::optional<PacketName> name = due; name; name = copies_.next(now, channel)) {
-    if (!channel.flow->has_room() || !channel.flow->may_send(now)) return std::nullopt;
     SentPacket& original = *find_packet(*name);
     const bool all_room = packet.empty();
     original.copied = packet.copy(streams_, original.cargo);

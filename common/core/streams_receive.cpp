@@ -164,7 +164,9 @@ void Streams::on_session_credit(const SessionCreditFrame& frame) {
 
 void Streams::on_complete(const CompleteFrame& frame) {
   Stream* stream = find(frame.stream);
-  if (stream == nullptr || !stream->fin_queued || stream->send.next_offset() != stream->send.end()) return;
+  if (stream == nullptr || stream->send_done || !stream->fin_queued ||
+      stream->send.next_offset() != stream->send.end())
+    return;
   stream->send.complete();
   stream->send_done = true;
   news_.push_back({StreamNews::Kind::kDelivered, frame.stream, {}});

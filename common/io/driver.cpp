@@ -81,9 +81,9 @@ void Driver::remove_link(ChannelId id) {
   kick();
 }
 
-void Driver::remove_udp(ChannelId id) {
-  udp_.erase(id);
-  session_.remove_channel(now(), id);
+void Driver::remove_udp_above(std::size_t count) {
+  for (auto it = udp_.lower_bound(static_cast<ChannelId>(count)); it != udp_.end(); it = udp_.erase(it))
+    session_.remove_channel(now(), it->first);
 }
 
 void Driver::kick() {

@@ -36,7 +36,8 @@ class Driver {
   void add_ssh(std::shared_ptr<Descriptor> in, std::shared_ptr<Descriptor> out, Bytes early);
   void add_link(ChannelId id, BytePipe pipe);
   void remove_link(ChannelId id);
-  void remove_udp(ChannelId id);
+  // All but the first `count`.
+  void remove_udp_above(std::size_t count);
 
   Session& session() { return session_; }
   const Session& session() const { return session_; }

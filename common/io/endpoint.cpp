@@ -118,6 +118,18 @@ bool Endpoint::is_loopback() const {
   return IN6_IS_ADDR_LOOPBACK(&address.sin6_addr);
 }
 
+bool Endpoint::is_routable() const {
+  if (is_v4()) {
+    const std::uint32_t address = ntohl(v4().sin_addr.s_addr);
+    const bool of_one_link = address >> 16 == 0xa9fe;  // 169.254.0.0/16
+    return address >> 24 != 0 && !is_loopback() && !of_one_link && address >> 29 != 7;
+  }
+  const sockaddr_in6 of = v6();
+  const in6_addr* const address = &of.sin6_addr;
+  return !IN6_IS_ADDR_UNSPECIFIED(address) && !is_loopback() && !IN6_IS_ADDR_LINKLOCAL(address) &&
+         !IN6_IS_ADDR_MULTICAST(address);
+}
+
 Endpoint Endpoint::with_port(std::uint16_t port) const {
   if (is_v4()) return Endpoint(make_v4(v4().sin_addr, htons(port)));
   sockaddr_in6 address = v6();

@@ -40,6 +40,8 @@ class Endpoint {
   bool is_v4() const { return family() == AF_INET; }
   std::uint16_t port() const;
   bool is_loopback() const;  // 127.0.0.0/8 or ::1
+  // Of a host that a network can lead to: not the loopback's, of one link, of many hosts, or none.
+  bool is_routable() const;
 
   Endpoint with_port(std::uint16_t port) const;
 

@@ -35,6 +35,7 @@ SessionConfig make_session_config(Role role, const SendingOptions& options, std:
   if (told != kNoRate) config.max_stream_rate = std::max(1.0, static_cast<double>(told) / 8);
   config.coupling = options.coupling;
   config.max_datagram = options.max_datagram;
+  config.datagrams = options.datagrams;
   if (!config.congestion())
     throw std::runtime_error("--cc " + options.congestion + ": no such congestion control");
   return config;

@@ -16,6 +16,7 @@ struct SendingOptions {
   std::size_t max_datagram = kMaxDatagram;
   std::uint64_t memory = kUntoldMemory;        // bytes, see SessionConfig
   std::optional<std::uint64_t> max_rate = {};  // as `rate`: never more, whatever the congestion control says
+  bool datagrams = true;                       // false: none are sent
 };
 
 // `channels`: datagram channels wished or bound; `used`: of them, those that can be used, at most `channels`.

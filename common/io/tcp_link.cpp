@@ -49,59 +49,69 @@ BytePipe make_pipe(std::shared_ptr<Descriptor> both) {
 
 // ---- client ----
 
-TcpConnector::TcpConnector(Driver& driver, std::vector<Endpoint> candidates)
+TcpConnector::TcpConnector(Driver& driver, const std::vector<Endpoint>& candidates, NextId next_id)
     : driver_(driver),
-      candidates_(std::move(candidates)),
+      candidates_(candidates),
+      next_id_(std::move(next_id)),
       socket_(driver.io()),
       timer_(driver.io()),
       pause_(kFirstPause) {}
 
-void TcpConnector::start() {
-  if (!candidates_.empty()) connect();
+void TcpConnector::start(std::size_t candidate) {
+  stopped_ = false;
+  candidate_ = candidate;
+  pause_ = kFirstPause;
+  connect();
 }
 
 void TcpConnector::stop() {
   stopped_ = true;
+  ++attempts_;
   std::error_code ignored;
   socket_.close(ignored);
   timer_.cancel();
 }
 
+void TcpConnector::end() {
+  stop();
+  if (link_) driver_.remove_link(*std::exchange(link_, std::nullopt));
+}
+
 void TcpConnector::connect() {
-  std::error_code error;
-  socket_.close(error);
+  std::error_code ignored;
+  socket_.close(ignored);
+  const std::uint64_t attempt = ++attempts_;
   timer_.expires_after(kConnectPatience);
-  timer_.async_wait([this, attempt = ++attempts_](std::error_code cancelled) {
-    if (!cancelled && !stopped_) give_up_connecting(attempt);
+  timer_.async_wait([this, attempt](std::error_code error) {
+    if (!error && attempt == attempts_) give_up_connecting();
   });
-  socket_.async_connect(to_asio(candidates_[next_candidate_]), [this](std::error_code failed) {
-    if (stopped_) return;
-    if (!failed) return connected();
-    next_candidate_ = (next_candidate_ + 1) % candidates_.size();
-    if (next_candidate_ != 0) return connect();
-    retry();
+  socket_.async_connect(to_asio(candidates_[candidate_]), [this, attempt](std::error_code error) {
+    if (attempt == attempts_) error ? try_next() : connected();
   });
 }
 
-// The next address may have its turn already.
-void TcpConnector::give_up_connecting(std::uint64_t attempt) {
+// The handler of connecting goes on from there.
+void TcpConnector::give_up_connecting() {
   std::error_code ignored;
-  if (attempt == attempts_) socket_.close(ignored);
+  socket_.close(ignored);
+}
+
+void TcpConnector::try_next() {
+  candidate_ = (candidate_ + 1) % candidates_.size();
+  candidate_ == 0 ? retry() : connect();
 }
 
 void TcpConnector::connected() {
   timer_.cancel();
   std::error_code error;
-  // Ids are used once; when none is left, the SSH channel goes on alone.
-  if (next_id_ == std::numeric_limits<ChannelId>::max()) {
-    socket_.close(error);
-    return;
-  }
+  const auto id = next_id_();
+  if (!id) return stop();
   const int fd = socket_.release(error);
   if (error) return retry();
   try {
-    driver_.add_link(next_id_, make_pipe(std::make_shared<Descriptor>(driver_.io(), fd)));
-    await_proof(next_id_++);
+    driver_.add_link(*id, make_pipe(std::make_shared<Descriptor>(driver_.io(), fd)));
+    link_ = id;
+    await_proof();
   } catch (const std::runtime_error&) {
     // Out of descriptors.
     retry();
@@ -111,21 +121,20 @@ void TcpConnector::connected() {
 void TcpConnector::retry() {
   timer_.expires_after(pause_);
   pause_ = std::min(2 * pause_, kMaxPause);
-  timer_.async_wait([this](std::error_code error) {
-    if (!error && !stopped_) connect();
+  timer_.async_wait([this, attempt = attempts_](std::error_code error) {
+    if (!error && attempt == attempts_) connect();
   });
 }
 
 // Something between the hosts may take connections that it does not pass on, and keep them.
-void TcpConnector::await_proof(ChannelId id) {
+void TcpConnector::await_proof() {
   timer_.expires_after(kProofPatience);
-  timer_.async_wait([this, id](std::error_code error) {
-    if (error || stopped_) return;
-    const Channel* link = driver_.session().channel(id);
+  timer_.async_wait([this, attempt = attempts_](std::error_code error) {
+    if (error || attempt != attempts_ || !link_) return;
     // It may have been proved in this very moment.
-    if (link == nullptr || link->proved()) return;
-    driver_.remove_link(id);
-    next_candidate_ = (next_candidate_ + 1) % candidates_.size();
+    if (driver_.session().channel(*link_)->proved()) return;
+    driver_.remove_link(*std::exchange(link_, std::nullopt));
+    candidate_ = (candidate_ + 1) % candidates_.size();
     retry();
   });
 }
@@ -135,8 +144,53 @@ void TcpConnector::on_proved() {
   pause_ = kFirstPause;
 }
 
-void TcpConnector::on_link_end(ChannelId) {
+void TcpConnector::on_end() {
+  link_.reset();
   if (!stopped_) retry();
+}
+
+TcpLinks::TcpLinks(Driver& driver, std::vector<Endpoint> candidates)
+    : driver_(driver), candidates_(std::move(candidates)) {}
+
+// Ids are used once; when none is left, the SSH channel goes on alone.
+void TcpLinks::want(std::size_t count) {
+  if (candidates_.empty()) return;
+  const auto next_id = [this]() -> std::optional<ChannelId> {
+    if (next_id_ == std::numeric_limits<ChannelId>::max()) return std::nullopt;
+    return next_id_++;
+  };
+  while (connectors_.size() < count)
+    connectors_.push_back(std::make_unique<TcpConnector>(driver_, candidates_, next_id));
+  for (std::size_t i = 0; i < connectors_.size(); ++i) {
+    TcpConnector& connector = *connectors_[i];
+    if (i < count && connector.is_stopped()) connector.start(connectors_.front()->candidate());
+    if (i >= count && !connector.is_stopped()) connector.end();
+  }
+}
+
+TcpConnector* TcpLinks::find(ChannelId id) {
+  const auto found = std::find_if(connectors_.begin(), connectors_.end(),
+                                  [id](const auto& connector) { return connector->link() == id; });
+  return found == connectors_.end() ? nullptr : found->get();
+}
+
+void TcpLinks::on_proved(ChannelId id) {
+  if (TcpConnector* connector = find(id)) connector->on_proved();
+}
+
+void TcpLinks::on_link_end(ChannelId id) {
+  if (TcpConnector* connector = find(id)) connector->on_end();
+}
+
+std::size_t TcpLinks::proved() const {
+  return static_cast<std::size_t>(
+      std::count_if(connectors_.begin(), connectors_.end(), [this](const auto& connector) {
+        return connector->link() && driver_.session().channel(*connector->link())->proved();
+      }));
+}
+
+void TcpLinks::stop() {
+  for (const auto& connector : connectors_) connector->stop();
 }
 
 // ---- server ----
@@ -171,15 +225,12 @@ bool TcpAcceptor::start() {
 
 void TcpAcceptor::stop() {
   stopped_ = true;
-  std::error_code ignored;
-  acceptor_.close(ignored);
-  pause_.cancel();
-  pending_.clear();
+  stop_listening();
 }
 
 void TcpAcceptor::accept() {
   acceptor_.async_accept([this](std::error_code error, asio::ip::tcp::socket socket) {
-    if (stopped_ || link_ || error == asio::error::operation_aborted) return;
+    if (stopped_ || has_all() || error == asio::error::operation_aborted) return;
     if (error) return accept_later();
     const int fd = socket.release(error);
     if (error || !admit(fd)) return accept_later();
@@ -204,7 +255,7 @@ bool TcpAcceptor::admit(int fd) {
 void TcpAcceptor::accept_later() {
   pause_.expires_after(kFirstPause);
   pause_.async_wait([this](std::error_code error) {
-    if (!error && !stopped_ && !link_) accept();
+    if (!error && !stopped_ && !has_all()) accept();
   });
 }
 
@@ -238,37 +289,47 @@ void TcpAcceptor::judge_hello(const std::shared_ptr<Pending>& pending) {
   std::array<std::uint8_t, kMaxHello> copy = pending->bytes;
   const MutableBytes packet = MutableBytes(copy).subspan(prefix, size);
   const auto header = decode_header(packet);
-  if (!header || header->channel <= newest_) return drop(pending);
+  if (!header || header->channel < kFirstTcpChannel || used_.contains(header->channel)) return drop(pending);
   Opener opener(driver_.keys(), incoming(driver_.role()), header->channel);
   if (!opener.open(packet)) return drop(pending);
   adopt(header->channel, bytes, pending->descriptor);
+  drop(pending);
 }
 
-// The client has come: no one else is listened to while its connection lasts.
+// The client has come. When all is there no one else is listened to.
 void TcpAcceptor::adopt(ChannelId id, Bytes early, std::shared_ptr<Descriptor> descriptor) {
-  newest_ = id;
+  used_.insert(id);
+  links_.insert(id);
   BytePipe pipe = make_pipe(std::move(descriptor));
   pipe.feed(early);
+  if (has_all()) stop_listening();
+  driver_.add_link(id, std::move(pipe));
+}
+
+void TcpAcceptor::stop_listening() {
   std::error_code ignored;
   acceptor_.close(ignored);
+  pause_.cancel();
   pending_.clear();
-  link_ = id;
-  driver_.add_link(id, std::move(pipe));
 }
 
 void TcpAcceptor::drop(const std::shared_ptr<Pending>& pending) { pending_.remove(pending); }
 
 void TcpAcceptor::on_link_end(ChannelId id) {
-  if (link_ != id) return;
-  link_.reset();
-  if (!stopped_ && !start()) listen_later();
+  if (links_.erase(id) > 0) listen_if_wanted();
 }
 
-// Somebody has the port, or there are too many files open, for now.
-void TcpAcceptor::listen_later() {
+void TcpAcceptor::want(std::size_t count) {
+  wanted_ = count;
+  has_all() ? stop_listening() : listen_if_wanted();
+}
+
+// Somebody may have the port, or there are too many files open, for now.
+void TcpAcceptor::listen_if_wanted() {
+  if (stopped_ || has_all() || acceptor_.is_open() || start()) return;
   pause_.expires_after(kFirstPause);
   pause_.async_wait([this](std::error_code error) {
-    if (!error && !stopped_ && !start()) listen_later();
+    if (!error) listen_if_wanted();
   });
 }
 

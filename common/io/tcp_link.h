@@ -2,48 +2,89 @@
 
 #include <asio/ip/tcp.hpp>
 #include <asio/steady_timer.hpp>
+#include <functional>
 #include <list>
+#include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "common/io/driver.h"
 
 namespace mcdtp {
 
-// The client's end of the control link: connects, hands the connection to the driver, and does it again when it
-// has ended, or proves to carry nothing. Each connection is a channel of its own. That none can be made changes
-// nothing: SSH is there.
+// One direct TCP connection of the client: connects, hands the connection to the driver, and does it again when it has
+// ended, or proves to carry nothing. Each connection is a channel of its own.
 class TcpConnector {
  public:
+  // Gives each channel number once, from kFirstTcpChannel on; nothing when none is left.
+  using NextId = std::function<std::optional<ChannelId>()>;
+
   // `candidates`: far addresses with port, tried in turn, 5 s each.
-  TcpConnector(Driver& driver, std::vector<Endpoint> candidates);
-  void start();
-  // The link of the last connection carries packets.
-  void on_proved();
-  void on_link_end(ChannelId id);
+  TcpConnector(Driver& driver, const std::vector<Endpoint>& candidates, NextId next_id);
+  // At the candidate of that number first.
+  void start(std::size_t candidate);
+  // Makes none any more; the one that stands stays.
   void stop();
+  // That ends, too.
+  void end();
+  // The connection carries packets.
+  void on_proved();
+  // It has ended, and another one is made.
+  void on_end();
+
+  bool is_stopped() const { return stopped_; }
+  std::optional<ChannelId> link() const { return link_; }
+  // Where it has connected to, or does.
+  std::size_t candidate() const { return candidate_; }
 
  private:
   void connect();
-  void give_up_connecting(std::uint64_t attempt);
+  void give_up_connecting();
+  void try_next();
   void connected();
-  void await_proof(ChannelId id);
+  void await_proof();
   void retry();
 
   Driver& driver_;
-  std::vector<Endpoint> candidates_;
-  std::size_t next_candidate_ = 0;
-  ChannelId next_id_ = kFirstTcpChannel;
-  std::uint64_t attempts_ = 0;
+  const std::vector<Endpoint>& candidates_;
+  NextId next_id_;
+  std::size_t candidate_ = 0;
+  std::uint64_t attempts_ = 0;  // handlers of an earlier one do nothing
   asio::ip::tcp::socket socket_;
   asio::steady_timer timer_;
   Duration pause_;
-  bool stopped_ = false;
+  std::optional<ChannelId> link_;
+  bool stopped_ = true;
 };
 
-// The server's end: listens while no link is up. A connection is a stranger's until its first record, which
-// may have kMaxHello bytes and must come within kHelloPatience, opens under the keys of the channel that it
-// names, a larger one than any before.
+// The client's direct TCP connections: the control link, and beside it others as long as there is use for them. That none
+// can be made changes nothing: SSH is there.
+class TcpLinks {
+ public:
+  // `candidates`: far addresses with port.
+  TcpLinks(Driver& driver, std::vector<Endpoint> candidates);
+  // So many, at least one: what is missing is made, and what is too many ends.
+  void want(std::size_t count);
+  // The link carries packets.
+  void on_proved(ChannelId id);
+  void on_link_end(ChannelId id);
+  void stop();
+  // How many carry packets.
+  std::size_t proved() const;
+
+ private:
+  TcpConnector* find(ChannelId id);
+
+  Driver& driver_;
+  std::vector<Endpoint> candidates_;
+  ChannelId next_id_ = kFirstTcpChannel;
+  std::vector<std::unique_ptr<TcpConnector>> connectors_;
+};
+
+// The server's end: listens while there are fewer links than wanted. A connection is a stranger's until its first record,
+// which may have kMaxHello bytes and must come within kHelloPatience, opens under the keys of the channel that it names, one
+// that no connection before it had.
 class TcpAcceptor {
  public:
   static constexpr std::size_t kMaxPending = 16;
@@ -53,6 +94,8 @@ class TcpAcceptor {
   TcpAcceptor(Driver& driver, const Endpoint& local);
   // Listens. False: the port is taken.
   bool start();
+  // So many links, at least one. What there is already stays.
+  void want(std::size_t count);
   void on_link_end(ChannelId id);
   void stop();
 
@@ -60,11 +103,13 @@ class TcpAcceptor {
   struct Pending;
   using PendingList = std::list<std::shared_ptr<Pending>>;
 
+  bool has_all() const { return links_.size() >= wanted_; }
+  void listen_if_wanted();
+  void stop_listening();
   void accept();
   // False: there is no descriptor for it.
   bool admit(int fd);
   void accept_later();
-  void listen_later();
   void await_hello(const std::shared_ptr<Pending>& pending);
   void read_hello(const std::shared_ptr<Pending>& pending);
   void judge_hello(const std::shared_ptr<Pending>& pending);
@@ -76,8 +121,9 @@ class TcpAcceptor {
   asio::ip::tcp::acceptor acceptor_;
   asio::steady_timer pause_;
   PendingList pending_;
-  ChannelId newest_ = kFirstTcpChannel - 1;
-  std::optional<ChannelId> link_;
+  std::set<ChannelId> used_;   // ever
+  std::set<ChannelId> links_;  // that stand
+  std::size_t wanted_ = 1;
   bool stopped_ = false;
 };
 

@@ -2,11 +2,12 @@
 #
 #   both_ways LINE...  a million bytes there and back, and as many again once -v has said each LINE, with "${options[@]}"
 #   has LINE           -v has said it
-#   direct_tcp         the LINE of the direct TCP connection
+#   direct_tcp         the LINE of the direct TCP connection, and another_tcp those of more
 
 pattern 1000000 >"$dir/bytes"
 mkfifo "$dir/stdin"
 direct_tcp="^mcdtp-shim: channel [0-9]*: the control link is a direct TCP connection"
+another_tcp="^mcdtp-shim: channel [0-9]*: another TCP connection"
 has() { grep -q -- "$1" "$dir/log"; }
 size_is() { [ "$(stat -c %s "$1")" -ge "$2" ]; }
 

@@ -6,16 +6,17 @@ e2e_start_far --delay 5
 
 # The line is said once, at a moment of its own: it names the way that there was by then.
 names_the_way() { # LINE up to the way
-  local way="SSH"
-  sed "/$1/q" "$dir/log" | grep -q "$direct_tcp" && way="direct TCP"
-  has "$1 the $way connection" || fail "the way should be: $way"
+  local way="the SSH connection"
+  sed "/$1/q" "$dir/log" | grep -q "$direct_tcp" && way="direct TCP connections"
+  has "$1 $way$" || fail "the way should be: $way"
 }
 
 step "all UDP blocked"
 no_answer="^mcdtp-shim: no answer by UDP: the stream goes over"
 wan_relink --delay 5 --block-udp
-both_ways "$no_answer" "$direct_tcp"
+both_ways "$no_answer" "$direct_tcp" "$another_tcp" "channel 259: "
 names_the_way "$no_answer"
+has "channel 260: " && fail "a fifth TCP connection"
 has "channel 0: proved" && fail "UDP was proved"
 
 step "UDP blocked upwards"
@@ -29,7 +30,7 @@ wan_relink --delay 5 --block-udp=down
 # Said once too, and of channels that were proved in time and held: else there is another try.
 nothing_comes="^mcdtp-shim: nothing comes by UDP: what the server sends goes over"
 for try in 1 2 3 4 5; do
-  both_ways "$nothing_comes\|$no_answer\|nothing comes back" "$direct_tcp" "channel 3: proved"
+  both_ways "$nothing_comes\|$no_answer\|nothing comes back" "$direct_tcp" "channel 3: proved" "$another_tcp"
   ! has "$nothing_comes" || break
 done
 names_the_way "$nothing_comes"

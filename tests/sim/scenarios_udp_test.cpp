@@ -197,6 +197,80 @@ TEST(UdpScenario, ADeadChannelOfALongPathIsLeft) {
   EXPECT_EQ(world.server.received(kStdio), 1000u);
 }
 
+std::size_t datagram_channels(const Host& host) {
+  std::size_t count = 0;
+  host.session().for_each_channel([&](const Channel& channel) { count += channel.is_datagram() ? 1 : 0; });
+  return count;
+}
+
+TEST(UdpScenario, TheSideWithFewerChannelsDecides) {
+  for (const auto& [ours, theirs] : {std::pair{8U, 3U}, std::pair{3U, 8U}}) {
+    WorldSettings settings = clean();
+    settings.channels = ours;
+    settings.server_channels = theirs;
+    World world(settings);
+    world.client.send(kStdio, 2'000'000);
+    world.server.send(kStdio, 2'000'000);
+    ASSERT_TRUE(world.run_until([&] { return world.server.ended(kStdio) && world.client.ended(kStdio); },
+                                seconds(20)));
+    EXPECT_TRUE(world.server.intact() && world.client.intact());
+    for (const Host* host : {&world.client, &world.server}) {
+      EXPECT_EQ(datagram_channels(*host), 3U) << ours;
+      EXPECT_EQ(count(*host, SessionEventKind::kSet), 1U) << ours;
+    }
+  }
+}
+
+// By one TCP connection less than by four, of which each is as fast.
+TEST(UdpScenario, WithoutUdpAllTcpConnectionsCarryData) {
+  std::vector<Time> ends;
+  for (const ChannelId links : {1, 4}) {
+    WorldSettings settings = blocked(milliseconds(20));
+    settings.ssh_rate_bps = 10e6;
+    World world(settings);
+    for (ChannelId i = 0; i < links; ++i) world.connect_tcp(static_cast<ChannelId>(kFirstTcpChannel + i));
+    world.client.send(kStdio, 10'000'000);
+    world.server.send(kStdio, 10'000'000);
+    EXPECT_EQ(world.client.session().wished_links(), 1U);
+    ASSERT_TRUE(world.run_until([&] { return world.server.ended(kStdio) && world.client.ended(kStdio); },
+                                seconds(30)));
+    EXPECT_TRUE(world.server.intact() && world.client.intact());
+    EXPECT_EQ(world.client.session().wished_links(), 4U);
+    EXPECT_EQ(world.server.session().wished_links(), 4U);
+    ends.push_back(world.now());
+  }
+  EXPECT_LE(ends[1] - Time{}, (ends[0] - Time{}) / 2);
+}
+
+TEST(UdpScenario, ALinkThatEndsAmongOthersLosesNothing) {
+  WorldSettings settings = blocked(milliseconds(20));
+  settings.ssh_rate_bps = 10e6;
+  World world(settings);
+  for (ChannelId i = 0; i < 4; ++i) world.connect_tcp(static_cast<ChannelId>(kFirstTcpChannel + i));
+  world.at(milliseconds(1500), [&] { world.end_tcp(kFirstTcpChannel + 3); });
+  world.at(milliseconds(2000), [&] { world.end_tcp(kFirstTcpChannel); });
+  world.client.send(kStdio, 10'000'000);
+  world.server.send(kStdio, 10'000'000);
+  ASSERT_TRUE(
+      world.run_until([&] { return world.server.ended(kStdio) && world.client.ended(kStdio); }, seconds(30)));
+  EXPECT_TRUE(world.server.intact() && world.client.intact());
+}
+
+// Datagrams come through again, or only one way: TCP connections are wanted as long as they are of use.
+TEST(UdpScenario, MoreThanOneTcpConnectionIsWantedWhereDatagramsFail) {
+  World world(blocked(milliseconds(10)));
+  world.run_until([] { return false; }, seconds(3));
+  EXPECT_EQ(world.client.session().wished_links(), 4U);
+  world.cut_all(false);
+  world.client.write(kStdio, 1000);
+  world.server.write(kStdio, 1000);
+  EXPECT_TRUE(world.run_until(
+      [&] {
+        return world.client.session().wished_links() == 1 && world.server.session().wished_links() == 1;
+      },
+      seconds(60)));
+}
+
 // Both ends prove a direct TCP connection, each for itself, and it becomes their control link.
 TEST(UdpScenario, TcpIsProvedByBothEnds) {
   World world(blocked(milliseconds(10)));

@@ -28,11 +28,15 @@ std::shared_ptr<Link> shared(const std::shared_ptr<Link>& given, const LinkSetti
   return given ? given : std::make_shared<Link>(settings, scenario_seed() + salt);
 }
 
+unsigned channels_of(Role role, const WorldSettings& settings) {
+  return role == Role::kServer ? settings.server_channels.value_or(settings.channels) : settings.channels;
+}
+
 SessionConfig session_config(Role role, const WorldSettings& settings) {
   SessionConfig config;
   config.max_stream_rate = settings.max_stream_rate;
   config.role = role;
-  config.channels = settings.channels;
+  config.channels = channels_of(role, settings);
   config.memory = role == Role::kServer ? settings.server_memory.value_or(settings.memory) : settings.memory;
   config.congestion = [name = settings.congestion, rate = settings.fixed_rate_bps, pacing = settings.pacing] {
     return make_congestion(name, rate, pacing);
@@ -64,13 +68,13 @@ Host::Host(World& world, Role role, const WorldSettings& settings, const Session
       role_(role),
       keys_(keys),
       mtu_limit_(settings.interface_mtu - Link::kIpOverhead),
-      channels_(settings.channels),
+      channels_(static_cast<ChannelId>(channels_of(role, settings))),
       knows_peer_(role == Role::kServer && settings.server_knows_client),
       session_(Time(settings.begins), session_config(role, settings)),
       stalls_(settings.stalls),
       random_(scenario_seed() + (role == Role::kClient ? 4000 : 5000)) {
   session_.add_stream_channel(Time(settings.begins), kSshChannel);
-  for (ChannelId id = 0; id < settings.channels; ++id) {
+  for (ChannelId id = 0; id < channels_; ++id) {
     const std::vector<PathId> candidates =
         role == Role::kClient && id == 0 ? std::vector<PathId>{0} : std::vector<PathId>{};
     session_.add_datagram_channel(Time(settings.begins), id, candidates);
@@ -267,8 +271,8 @@ void Host::send_packets() {
       while (session_.channel(id) != nullptr && send_on(id)) any = true;
     }
     while (send_on(kSshChannel)) any = true;
-    for (ChannelId id = kFirstTcpChannel; session_.channel(id) != nullptr; ++id) {
-      while (send_on(id)) any = true;
+    for (ChannelId id = kFirstTcpChannel; id < kFirstTcpChannel + kMaxDatagramChannels; ++id) {
+      while (session_.channel(id) != nullptr && send_on(id)) any = true;
     }
   }
 }

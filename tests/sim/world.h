@@ -23,6 +23,7 @@ struct WorldSettings {
   LinkSettings up;    // client to server
   LinkSettings down;  // server to client
   unsigned channels = 8;
+  std::optional<unsigned> server_channels;  // unset: as many
   // Links that only some channels cross, by channel id, instead of the shared ones.
   std::map<ChannelId, LinkSettings> own_up;
   std::map<ChannelId, LinkSettings> own_down;

@@ -244,6 +244,8 @@ TEST(Streams, DeliveredIsNewsOnceThePeerHasAll) {
   side.streams.on_complete({id});
   EXPECT_TRUE(side.streams.delivered());
   EXPECT_EQ(side.count_news(Kind::kDelivered, id), 1u);
+  side.streams.on_complete({id});
+  EXPECT_EQ(side.count_news(Kind::kDelivered, id), 1u);
   const StreamId other = side.streams.open("x");
   side.write(other, 10);
   EXPECT_FALSE(side.streams.delivered());

@@ -45,14 +45,14 @@ class Silent : public Listening {
   int fills_;
 };
 
-TEST(TcpConnector, AnAddressThatSaysNothingDoesNotHoldUpTheNext) {
+TEST(TcpLinks, AnAddressThatSaysNothingDoesNotHoldUpTheNext) {
   DriverPair pair([](const StreamNews&) {}, [](const StreamNews&) {});
   const Silent silent;
   const Listening next(8);
-  TcpConnector connector(pair.client, {silent.endpoint(), next.endpoint()});
-  connector.start();
+  TcpLinks links(pair.client, {silent.endpoint(), next.endpoint()});
+  links.want(1);
   EXPECT_TRUE(pair.until([&] { return next.accepts(); }));
-  connector.stop();
+  links.stop();
 }
 
 }  // namespace
