@@ -123,11 +123,13 @@ Background::Background() {
   dup2(words.write_end, STDERR_FILENO);
   close(words.write_end);
   to_parent_ = go.write_end;
-  for (const int number : {SIGINT, SIGQUIT, SIGHUP}) std::signal(number, SIG_IGN);
+  for (const int number : {SIGINT, SIGQUIT, SIGHUP}) handlers_[number] = std::signal(number, SIG_IGN);
 }
 
-void Background::give_back_stderr() {
-  if (!gone_ && stderr_ >= 0) dup2(stderr_, STDERR_FILENO);
+void Background::give_back() {
+  if (gone_) return;
+  if (stderr_ >= 0) dup2(stderr_, STDERR_FILENO);
+  for (const auto& [number, handler] : handlers_) std::signal(number, handler);
 }
 
 void Background::go(bool keeps_output) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <map>
+
 namespace mcdtp {
 
 // -f: the log-in is asked for at the terminal, and then the run goes on without it. Two processes from the start: one
@@ -17,13 +19,14 @@ class Background {
   // The terminal is free. `keeps_output`: stdout and stderr stay, for a command's; else nobody's pipe is held open.
   // Only the first call counts.
   void go(bool keeps_output);
-  // Before exec: what the other program says needs nobody to pass it on.
-  void give_back_stderr();
+  // Before exec: what the other program says needs nobody to pass it on, and the signals are as they were.
+  void give_back();
 
  private:
   int stderr_;  // the caller's
   int to_parent_;
   bool gone_ = false;
+  std::map<int, void (*)(int)> handlers_;  // as they were
 };
 
 }  // namespace mcdtp

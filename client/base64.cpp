@@ -14,6 +14,7 @@ std::optional<std::string> decode_base64(std::string_view text) {
   std::size_t padding = 0;
   for (; padding < 2 && text.ends_with('='); ++padding) text.remove_suffix(1);
   std::string out;
+  out.reserve(text.size());  // what it may hold is not to stay behind where it grows
   std::uint32_t bits = 0;
   unsigned held = 0;
   for (const char c : text) {

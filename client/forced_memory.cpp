@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <string_view>
@@ -15,7 +16,7 @@ namespace mcdtp {
 namespace {
 
 constexpr std::size_t kNameDigits = 32;
-constexpr std::string_view kSureMark = " sure";
+constexpr std::string_view kSureMark = " sure ";  // since when
 
 // As far as it can be made.
 void make_folders(const std::string& path) {
@@ -50,7 +51,10 @@ std::optional<ForcedMemory::Kept> ForcedMemory::read(std::int64_t now) const {
   const char* const text_end = file.text.data() + file.text.size();
   const auto [end, error] = std::from_chars(file.text.data(), text_end, kept.until);
   if (file.error != 0 || error != std::errc()) return std::nullopt;
-  kept.is_sure = std::string_view(end, static_cast<std::size_t>(text_end - end)).starts_with(kSureMark);
+  if (std::string_view(end, static_cast<std::size_t>(text_end - end)).starts_with(kSureMark)) {
+    kept.since = kept.until - kSure;
+    std::from_chars(end + kSureMark.size(), text_end, kept.since);
+  }
   return kept.until > now && kept.until <= now + kSure ? std::optional(kept) : std::nullopt;
 }
 
@@ -60,19 +64,25 @@ bool ForcedMemory::holds(std::int64_t now) const { return read(now).has_value();
 void ForcedMemory::renew(std::int64_t now) const {
   constexpr std::int64_t kHour = 3600;
   const auto kept = read(now);
-  if (kept && kept->is_sure && kept->until < now + kSure - kHour) remember(now, kSure);
+  if (!kept || kept->since == 0) return;
+  const std::int64_t until = std::min(now + kSure, kept->since + kLongest);
+  if (kept->until < until - kHour) write({until, kept->since});
+}
+
+bool ForcedMemory::remember(std::int64_t now, std::int64_t period) const {
+  return write({now + period, period == kSure ? now : 0});
 }
 
 // Whole or not at all: others read at the same time.
-bool ForcedMemory::remember(std::int64_t now, std::int64_t period) const {
+bool ForcedMemory::write(const Kept& kept) const {
   if (path_.empty()) return false;
   make_folders(path_);
   const std::string fresh = path_ + "." + std::to_string(getpid());
-  const std::string mark(period == kSure ? kSureMark : "");
-  const std::string text = std::to_string(now + period) + mark + "\n" + account_ + "\n";
+  const std::string mark = kept.since == 0 ? "" : std::string(kSureMark) + std::to_string(kept.since);
+  const std::string text = std::to_string(kept.until) + mark + "\n" + account_ + "\n";
   const int fd = open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (fd < 0) return false;
-  const bool whole = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  const bool whole = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   close(fd);
   if (whole && rename(fresh.c_str(), path_.c_str()) == 0) return true;
   unlink(fresh.c_str());

@@ -15,6 +15,8 @@ class ForcedMemory {
   // Seconds. A command that ended before the start line was surely another one; a silence may have been a slow host.
   static constexpr std::int64_t kSure = 7 * 86400;
   static constexpr std::int64_t kUnsure = 86400;
+  // However often it is renewed: what was taken for another command may have been a failure that has passed.
+  static constexpr std::int64_t kLongest = 30 * 86400;
 
   // `folder`: where the files are, empty where there is no place. `config`: what ssh resolved: user, host, port,
   // the way there, and the keys, certificates and agent that it offers tell one from another.
@@ -33,9 +35,10 @@ class ForcedMemory {
  private:
   struct Kept {
     std::int64_t until = 0;
-    bool is_sure = false;
+    std::int64_t since = 0;  // 0: it is not sure
   };
   std::optional<Kept> read(std::int64_t now) const;
+  bool write(const Kept& kept) const;
 
   std::string path_;
   std::string account_;  // user, host and port, for a person who reads the file

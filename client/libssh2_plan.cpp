@@ -131,6 +131,19 @@ Libssh2Plan make_plan(const Options& options, const SshConfig& config, const Acc
   return plan;
 }
 
+// Where there is no ssh default_config() knows user, port and family of the command line; these others change nothing of how
+// to log in. All the rest, only ssh could tell what it comes to.
+std::optional<std::string> option_for_ssh(const Options& options) {
+  constexpr std::string_view kKnown = "lp46vqnNfTxas";
+  SshArguments arguments(options.ssh_words, [](std::string_view) { return ValueRule::kUnknown; });
+  while (const auto option = arguments.next_option()) {
+    const bool is_named_port = option->letter == 'p' && !options.port;
+    if (kKnown.find(option->letter) == kKnown.npos || is_named_port)
+      return "-" + std::string(1, option->letter);
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Libssh2Choice choose_libssh2(const Options& options) {
@@ -140,6 +153,10 @@ Libssh2Choice choose_libssh2(const Options& options) {
   if (choice.has_ssh) choice.config = ask_ssh_for_config(options);
   if (choice.has_ssh && !choice.config) {
     choice.why_not = "ssh does not take the options";
+    return choice;
+  }
+  if (const auto option = choice.has_ssh ? std::nullopt : option_for_ssh(options)) {
+    choice.why_not = "there is no ssh to ask about " + *option;
     return choice;
   }
   Libssh2Plan plan = make_plan(

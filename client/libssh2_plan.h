@@ -25,7 +25,8 @@ struct Libssh2Choice {
 };
 
 // Reads ssh's configuration, the known_hosts files and the key files, and asks why_not_libssh2(). Where there
-// is no ssh, its defaults stand for the configuration: `has_ssh` is false then, and the user is told so.
+// is no ssh, its defaults stand for the configuration, and no options are taken but those that they leave clear: `has_ssh`
+// is false then, and the user is told so.
 // REQUIRES: options.action is kRun.
 Libssh2Choice choose_libssh2(const Options& options);
 

@@ -1,5 +1,6 @@
 #include "client/libssh2_process.h"
 
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -65,6 +66,9 @@ int run_child(const Libssh2Plan& plan, const std::string& exec_line, bool quiet)
   } catch (const BannerTimedOut& error) {
     report_banner_timeout(plan, error.what(), quiet);
     return kFailure;
+  } catch (const SessionRefused&) {
+    // ssh, which runs next, says what there is to say.
+    return kSessionRefused;
   } catch (const std::runtime_error& error) {
     if (!authenticated) {
       report(kUseSsh, error.what());
@@ -82,8 +86,9 @@ struct Libssh2Process::Start {
   Start(const Libssh2Plan& the_plan, const std::string& the_line, bool is_quiet)
       : plan(the_plan), exec_line(the_line), quiet(is_quiet), outcome(make_pipe()) {}
 
-  // In the child. All that it does not use is closed, so that it keeps no file of ours open.
+  // In the child. All that it does not use is closed, so that it keeps no file of ours open. No core dump is to hold a key.
   int run() const {
+    prctl(PR_SET_DUMPABLE, 0);
     if (dup2(outcome.write_end, kOutcomeFd) < 0) return kFailure;
     closefrom(kOutcomeFd + 1);
     return run_child(plan, exec_line, quiet);

@@ -8,6 +8,9 @@
 
 namespace mcdtp {
 
+// The child's status where the far side runs nothing for this log-in.
+inline constexpr int kSessionRefused = 254;
+
 // A login by libssh2, in a child process that behaves as a running ssh does: its stdin and stdout are our
 // pipes, the far command's stderr goes to ours, its exit status is the command's, or 255. Start it on the
 // main thread, before other threads and before any asio object.

@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <stdexcept>
 
@@ -35,7 +36,7 @@ LoginWatch::LoginWatch(Duration patience) : patience_(patience) {
   const sigset_t set = login_signal();
   signal_fd_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
   if (signal_fd_ < 0) throw std::runtime_error(std::string("watch the log-in: ") + std::strerror(errno));
-  pthread_sigmask(SIG_BLOCK, &set, &mask_before_);
+  pthread_sigmask(SIG_BLOCK, nullptr, &mask_before_);
 }
 
 // A signal that comes late must not end us: where ssh is still to tell, it stays ignored (restore_signals() undoes that
@@ -50,6 +51,8 @@ LoginWatch::~LoginWatch() {
 // The words mean the same to every shell that the user may have.
 std::vector<std::string> LoginWatch::ssh_words() {
   ssh_tells_ = true;
+  const sigset_t set = login_signal();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
   return {"-oPermitLocalCommand=yes", "-oLocalCommand=kill -USR1 " + std::to_string(getpid())};
 }
 
@@ -72,8 +75,16 @@ bool LoginWatch::is_logged_in() {
 void LoginWatch::take_signal() {
   signalfd_siginfo told{};
   if (read(signal_fd_, &told, sizeof told) <= 0) return;
+  // Whoever has started us, as rsync, ends its ssh so.
+  if (told.ssi_pid == static_cast<std::uint32_t>(getppid())) end_by_signal();
   ssh_tells_ = false;
   logged_in();
+}
+
+void LoginWatch::end_by_signal() {
+  std::signal(kLoginSignal, SIG_DFL);
+  pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
+  raise(kLoginSignal);
 }
 
 std::optional<Duration> LoginWatch::remaining() const {

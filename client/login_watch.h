@@ -40,6 +40,7 @@ class LoginWatch {
 
  private:
   void take_signal();
+  void end_by_signal();
   std::optional<Duration> remaining() const;
 
   Duration patience_;

@@ -68,7 +68,7 @@ int without_greeting(const mcdtp::Options& options, mcdtp::Login& login,
   if (another && !could_not_run(status, login.late) && memory && !options.server_subsystem)
     remember_forced(options, login, ended, *memory);
   login.ssh.reset();
-  if (background != nullptr) background->give_back_stderr();
+  if (background != nullptr) background->give_back();
   mcdtp::hand_over(options.words_for_hand_over);
 }
 
@@ -117,7 +117,7 @@ std::optional<std::string> reason_to_leave(const mcdtp::Options& options, const 
 
 int log_in_and_run(mcdtp::Options options, mcdtp::TransferLog& log, const std::vector<int>& end_signals) {
   const mcdtp::Libssh2Choice choice = choose_backend(options);
-  if (!choice.has_ssh) say("there is no ssh here: its configuration was not read");
+  if (!choice.has_ssh && choice.plan) say("there is no ssh here: its configuration was not read");
   // It may say so to a shell alone, and is to say it itself.
   if (choice.has_ssh && !choice.config && !options.command && !options.no_command)
     become_ssh(options, "it does not take the options");

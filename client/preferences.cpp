@@ -1,6 +1,8 @@
 #include "client/preferences.h"
 
 #include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -164,6 +166,15 @@ void drop_overruled(std::vector<PlacedOption>& weaker, const std::vector<PlacedO
   }
 }
 
+// As ssh judges its own on Debian: the group may write whose name is the user's own.
+bool others_may_write(const std::string& path) {
+  struct stat file {};
+  if (stat(path.c_str(), &file) != 0) return false;
+  const bool by_group = (file.st_mode & S_IWGRP) != 0 && file.st_gid != getgid();
+  const bool is_ours = file.st_uid == getuid() || file.st_uid == 0;
+  return !is_ours || by_group || (file.st_mode & S_IWOTH) != 0;
+}
+
 }  // namespace
 
 Preferences read_preferences() {
@@ -179,6 +190,8 @@ Preferences read_preferences() {
   all.text = std::move(file.text);
   const bool none = file.error == ENOENT || file.error == ENOTDIR;
   if (file.error != 0 && !none) all.file_error = "read " + all.path + ": " + std::strerror(file.error);
+  if (file.error == 0 && others_may_write(all.path))
+    all.file_error = "bad owner or permissions on " + all.path;
   return all;
 }
 

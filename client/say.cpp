@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
@@ -18,6 +20,13 @@ const std::string kOurName = "mcdtp-shim: ";
 // What the lines go to, for as long as the process lives.
 int lines_fd = STDERR_FILENO;
 
+// What was given to us may hold anything.
+std::string one_line(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return std::iscntrl(c); }, '?');
+  return text;
+}
+
 }  // namespace
 
 void say_into(const std::string& path) {
@@ -26,13 +35,13 @@ void say_into(const std::string& path) {
   lines_fd = fd;
 }
 
-void say(const std::string& line) { write_shared_all(lines_fd, kOurName + line + "\n"); }
+void say(const std::string& line) { write_shared_all(lines_fd, kOurName + one_line(line) + "\n"); }
 
 void write_line_if_room(const std::string& line) {
   const std::string text = line + "\n";
   [[maybe_unused]] const IoResult ignored = try_write_shared(lines_fd, as_bytes(text));
 }
 
-void say_if_room(const std::string& line) { write_line_if_room(kOurName + line); }
+void say_if_room(const std::string& line) { write_line_if_room(kOurName + one_line(line)); }
 
 }  // namespace mcdtp

@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <sstream>
 
 #include "client/base64.h"
@@ -30,8 +32,23 @@ std::optional<std::string> take_string(std::string_view& data) {
   return out;
 }
 
+// Of a text that may hold a private key nothing is left in memory.
+class WipedAtEnd {
+ public:
+  explicit WipedAtEnd(std::string& text) : text_(text) {}
+  WipedAtEnd(const WipedAtEnd&) = delete;
+  WipedAtEnd& operator=(const WipedAtEnd&) = delete;
+  ~WipedAtEnd() { explicit_bzero(text_.data(), text_.size()); }
+
+ private:
+  std::string& text_;
+};
+
+// Through no buffer but the text's own.
 std::optional<std::string> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
+  std::ifstream file;
+  file.rdbuf()->pubsetbuf(nullptr, 0);
+  file.open(path, std::ios::binary);
   if (!file) return std::nullopt;
   std::string text(kMaxKeyFile, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
@@ -41,9 +58,11 @@ std::optional<std::string> read_file(const std::string& path) {
 
 PrivateKeyText read_openssh_key(std::string_view armoured) {
   std::string base64(armoured);
+  const WipedAtEnd wiped(base64);
   std::erase_if(base64, [](char c) { return c == '\n' || c == '\r'; });
-  const auto decoded = decode_base64(base64);
-  std::string_view data = decoded ? std::string_view(*decoded) : std::string_view();
+  std::string decoded = decode_base64(base64).value_or("");
+  const WipedAtEnd decoded_wiped(decoded);
+  std::string_view data = decoded;
   if (!data.starts_with(kOpenSshMagic)) return {"", "is damaged"};
   data.remove_prefix(kOpenSshMagic.size());
   const auto cipher = take_string(data);
@@ -87,7 +106,8 @@ std::string read_public_key_text(std::string_view text) {
 }
 
 std::optional<Identity> read_identity(const std::string& path) {
-  const auto file = read_file(path);
+  auto file = read_file(path);
+  const auto wiped = file ? std::make_unique<WipedAtEnd>(*file) : nullptr;
   const auto beside = read_file(path + ".pub");
   if (!file && !beside && !exists(path)) return std::nullopt;
   Identity identity{path, "", "", exists(path + "-cert.pub")};

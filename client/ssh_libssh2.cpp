@@ -80,6 +80,8 @@ void release(void* memory, void** abstract) {
       std::string_view(bytes + kNameAt, kName.size()) == kName) {
     outside_of(abstract).has_exit_status = true;
   }
+  // It may hold a key.
+  if (memory) explicit_bzero(memory, size);
   std::free(memory);
 }
 
@@ -265,8 +267,8 @@ int authenticate_by_file(const Session& session, const std::string& user, const 
       session.get(), user.c_str(), static_cast<unsigned>(user.size()), nullptr, path.c_str(), nullptr);
 }
 
-// Offers the keys in turn, at least one. Throws where the far side takes none of those before the first
-// obstacle.
+// Offers the keys in turn, at least one. Throws where the far side takes none of those before the first obstacle, or
+// anything but its no comes in between, as from an agent that does not sign: ssh might have gone on with that very key.
 void authenticate(Session& session, const Libssh2Plan& plan, const Agent& agent,
                   const std::vector<KeyOffer>& offers) {
   const std::string user = plan.config.user();
@@ -278,7 +280,7 @@ void authenticate(Session& session, const Libssh2Plan& plan, const Agent& agent,
                                   : authenticate_by_file(session, user, plan.facts.identities[index].path);
     });
     if (result == 0) return;
-    if (result == LIBSSH2_ERROR_SOCKET_DISCONNECT || result == LIBSSH2_ERROR_SOCKET_RECV) break;
+    if (result != LIBSSH2_ERROR_AUTHENTICATION_FAILED) break;
   }
   session.fail("log in with the keys that libssh2 can use");
 }
@@ -310,18 +312,22 @@ class Libssh2Channel : public SshChannel {
 };
 
 Libssh2Channel::Libssh2Channel(Session& session) : session_(session) {
-  session.require("open a channel", [&] {
+  const int result = session.complete([&] {
     channel_ = libssh2_channel_open_ex(session_.get(), "session", std::strlen("session"), kWindow, kPacket,
                                        nullptr, 0);
     return channel_ ? 0 : libssh2_session_last_errno(session_.get());
   });
+  if (result == LIBSSH2_ERROR_CHANNEL_FAILURE) throw SessionRefused("it opens no session");
+  if (result != 0) session.fail("open a channel");
 }
 
 void Libssh2Channel::execute(const std::string& line) {
-  session_.require("run the command", [&] {
+  const int result = session_.complete([&] {
     return libssh2_channel_process_startup(channel_, "exec", std::strlen("exec"), line.data(),
                                            static_cast<unsigned>(line.size()));
   });
+  if (result == LIBSSH2_ERROR_CHANNEL_REQUEST_DENIED) throw SessionRefused("it runs no command");
+  if (result != 0) session_.fail("run the command");
 }
 
 // A death by signal has a packet of its own, and no status.
@@ -363,7 +369,7 @@ milliseconds patience_of(const SshConfig& config) {
   return timeout.value_or(0) > 0 ? milliseconds(seconds(*timeout)) : kPatience;
 }
 
-std::unique_ptr<Libssh2Channel> log_in(Session& session, const Libssh2Plan& plan) {
+void log_in(Session& session, const Libssh2Plan& plan) {
   const Agent agent(session, plan.facts.agent_socket);
   const auto offers = offers_of(plan, agent);
   const SshConfig& config = plan.config;
@@ -376,7 +382,6 @@ std::unique_ptr<Libssh2Channel> log_in(Session& session, const Libssh2Plan& plan
   shake_hands(session, plan);
   check_host_key(session, plan);
   authenticate(session, plan, agent, offers);
-  return std::make_unique<Libssh2Channel>(session);
 }
 
 // Carries the channel to its end. Returns the exit status.
@@ -400,9 +405,10 @@ int run_libssh2(const Libssh2Plan& plan, const std::string& exec_line,
   if (exec_line.size() > kMostForLibssh2) throw std::runtime_error("the command is too long for libssh2");
   signal(SIGPIPE, SIG_IGN);
   Session session(plan.host, patience_of(plan.config));
-  const auto channel = log_in(session, plan);
-  on_authenticated(peer_address(channel->socket_fd()));
-  return serve(session, *channel, exec_line);
+  log_in(session, plan);
+  on_authenticated(peer_address(session.outside().socket_fd.value()));
+  Libssh2Channel channel(session);
+  return serve(session, channel, exec_line);
 }
 
 }  // namespace mcdtp

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <pwd.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -29,25 +28,6 @@ constexpr int kGraceMs = 5000;
 
 [[noreturn]] void throw_errno(const char* attempt) {
   throw std::system_error(errno, std::generic_category(), attempt);
-}
-
-std::string environment_or(const char* name, std::string fallback) {
-  const char* value = std::getenv(name);
-  return value != nullptr && *value != '\0' ? value : std::move(fallback);
-}
-
-// sshd has set SHELL from the password file, which may be far away: it is asked only where we run by hand.
-std::string user_shell() {
-  std::string shell = environment_or("SHELL", "");
-  if (!shell.empty()) return shell;
-#ifdef MCDTP_STATIC
-  // Whoever asks for the password file asks for the libraries of the host that this was built on.
-  return "/bin/sh";
-#else
-  const passwd* user = getpwuid(getuid());
-  const bool known = user != nullptr && user->pw_shell != nullptr && *user->pw_shell != '\0';
-  return known ? user->pw_shell : "/bin/sh";
-#endif
 }
 
 std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
@@ -88,9 +68,8 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
 class Program {
  public:
   explicit Program(const CommandSpec& spec)
-      : shell_(user_shell()),
-        home_(environment_or("HOME", "/")),
-        words_(shell_words(spec, shell_)),
+      : account_(spec.account),
+        words_(shell_words(spec, account_.shell)),
         environment_(merged_environment(spec)),
         argv_(pointers(words_)),
         envp_(pointers(environment_)) {}
@@ -102,8 +81,7 @@ class Program {
  private:
   [[noreturn]] void give_up(int error) const;
 
-  std::string shell_;
-  std::string home_;
+  Account account_;
   std::vector<std::string> words_;
   std::vector<std::string> environment_;
   std::vector<char*> argv_;
@@ -130,13 +108,13 @@ void close_all_but_standard() {
 void Program::become() const {
   reset_signals();
   close_all_but_standard();
-  [[maybe_unused]] const int ignored = chdir(home_.c_str());
-  execve(shell_.c_str(), argv_.data(), envp_.data());
+  [[maybe_unused]] const int ignored = chdir(account_.home.c_str());
+  execve(account_.shell.c_str(), argv_.data(), envp_.data());
   give_up(errno);
 }
 
 void Program::give_up(int error) const {
-  const std::string sentence = shell_ + ": " + std::strerror(error) + "\n";
+  const std::string sentence = account_.shell + ": " + std::strerror(error) + "\n";
   [[maybe_unused]] const ssize_t ignored = write(STDERR_FILENO, sentence.data(), sentence.size());
   _exit(kExecFailed);
 }
@@ -273,7 +251,11 @@ Command::Command(const CommandSpec& spec) {
 
 // The guardian is dismissed before: from the reaping on nobody may be signalled.
 std::optional<int> Command::try_reap() {
-  if (status_) return status_;
+  if (status_) {
+    // It ends soon after the command.
+    waitpid(-pid_, nullptr, WNOHANG);
+    return status_;
+  }
   siginfo_t ended{};
   if (waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT) != 0 ||
       ended.si_pid != pid_) {

@@ -65,7 +65,8 @@ int run_client(mcdtp::ServerOptions options, const mcdtp::Limits& limits, bool f
   if (same_protocol) return mcdtp::serve(options);
   // Another version of the client: it gets what it would get without us.
   if (say(mcdtp::plain_line()) != 0) return kFailed;
-  become_command({options.command, options.subsystem, options.environment});
+  become_command(
+      {.command = options.command, .subsystem = options.subsystem, .environment = options.environment});
 }
 
 // Under ssh the command's words are those of its own process alone: a `pkill -f` that is the command is not to find us

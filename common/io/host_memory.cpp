@@ -1,11 +1,13 @@
 #include "common/io/host_memory.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <limits>
 
+#include "common/core/credit.h"
 #include "common/io/file_text.h"
 
 namespace mcdtp {
@@ -29,13 +31,29 @@ std::uint64_t limit_in(const std::string& folder) {
   return error == std::errc{} ? limit : kUnknown;
 }
 
+// `ulimit -v` and `-d`.
+std::uint64_t process_memory_limit() {
+  std::uint64_t least = kUnknown;
+  for (const auto resource : {RLIMIT_AS, RLIMIT_DATA}) {
+    rlimit limit{};
+    if (getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+      least = std::min<std::uint64_t>(least, limit.rlim_cur);
+  }
+  return least;
+}
+
 }  // namespace
 
 std::uint64_t default_memory_of(std::uint64_t available) {
   return std::clamp(available / kShare, kLeastDefaultMemory, kMostDefaultMemory);
 }
 
-std::uint64_t default_memory() { return default_memory_of(available_memory()); }
+// Where the process may not have more than so much, code and stacks are to have room beside it.
+std::uint64_t default_memory() {
+  constexpr std::uint64_t kShareOfProcess = 4;
+  const std::uint64_t most = std::max(kMinMemory, process_memory_limit() / kShareOfProcess);
+  return std::min(default_memory_of(available_memory()), most);
+}
 
 std::uint64_t available_memory() {
   const auto group = group_memory_limit(read_file_text("/proc/self/cgroup").text, "/sys/fs/cgroup");

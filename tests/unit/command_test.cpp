@@ -82,8 +82,19 @@ Outcome run(const CommandSpec& spec, std::string_view input = "") {
   return outcome;
 }
 
+// Of a user that no file knows.
+Account account_of_environment() { return account_of_user("/dev/null"); }
+
+CommandSpec login_shell() {
+  CommandSpec spec;
+  spec.account = account_of_environment();
+  return spec;
+}
+
 CommandSpec line(std::string text) {
-  return {.command = std::move(text), .subsystem = false, .environment = {}};
+  CommandSpec spec = login_shell();
+  spec.command = std::move(text);
+  return spec;
 }
 
 // A directory of the test's own as home, with /bin/sh as the user's shell.
@@ -156,14 +167,29 @@ TEST_F(CommandTest, RunsWhereTheHomeDirectoryCannotBeEntered) {
 TEST_F(CommandTest, ShellKnowsItselfByItsBaseName) { EXPECT_EQ(run(line("echo $0")).out, "sh\n"); }
 
 TEST_F(CommandTest, WithoutCommandALoginShellReadsItsInput) {
-  const Outcome outcome = run(CommandSpec{}, "echo $0\nexit 9\necho never\n");
+  const Outcome outcome = run(login_shell(), "echo $0\nexit 9\necho never\n");
   EXPECT_EQ(outcome.out, "-sh\n");
   EXPECT_EQ(outcome.status, 9);
 }
 
-TEST_F(CommandTest, WithoutShellVariableThePasswordFileIsAsked) {
+TEST_F(CommandTest, ThePasswordFileCountsAndNotTheEnvironment) {
+  setenv("SHELL", "/nonexistent/shell", 1);
+  const std::string file = home_ / "passwd", uid = std::to_string(getuid());
+  unsetenv("LOGNAME");
+  unsetenv("USER");
+  std::ofstream(file) << "other:x:4294967294:1::/:/bin/false\n# a word\nme:x:" << uid << ":1::/:/bin/sh\n"
+                      << "again:x:" << uid << ":1::/tmp:/bin/bash\n";
+  CommandSpec spec = line("echo $0; pwd; exit 3");
+  spec.account = account_of_user(file);
+  EXPECT_EQ(run(spec).out, "sh\n/\n");
+  EXPECT_EQ(run(spec).status, 3);
+  setenv("LOGNAME", "again", 1);
+  EXPECT_EQ(account_of_user(file).shell, "/bin/bash");
+  EXPECT_EQ(account_of_user(file).home, "/tmp");
+  setenv("LOGNAME", "nobody", 1);
+  EXPECT_EQ(account_of_user(file).shell, "/nonexistent/shell");
   unsetenv("SHELL");
-  EXPECT_EQ(run(line("exit 3")).status, 3);
+  EXPECT_EQ(account_of_user(file).shell, "/bin/sh");
 }
 
 TEST_F(CommandTest, AShellThatCannotBeRunSaysSo) {
@@ -386,7 +412,7 @@ TEST_F(CommandTest, PlainBecomesTheCommand) {
   CommandSpec spec = line("echo $0 $$ $MCDTP_TEST_PLAIN $(pwd -P) >&2; exit 7");
   spec.environment = {{"MCDTP_TEST_PLAIN", "set"}};
   EXPECT_EXIT(run_plain(spec), testing::ExitedWithCode(7), "^sh [0-9]+ set " + home_.string() + "\n$");
-  setenv("SHELL", "/nonexistent", 1);
+  spec.account.shell = "/nonexistent";
   EXPECT_EXIT(run_plain(spec), testing::ExitedWithCode(1), "^/nonexistent: No such file or directory\n$");
 }
 

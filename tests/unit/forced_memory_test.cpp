@@ -57,6 +57,19 @@ TEST_F(ForcedMemoryTest, WhatIsSureIsRenewed) {
   EXPECT_FALSE(one.holds(later + ForcedMemory::kSure));
 }
 
+// What was taken for another command may have been a failure: now and then it is asked again.
+TEST_F(ForcedMemoryTest, WhatIsSureIsNotRenewedForEver) {
+  const ForcedMemory one = memory(kHost);
+  EXPECT_TRUE(one.remember(1000, ForcedMemory::kSure));
+  const std::int64_t end = 1000 + ForcedMemory::kLongest;
+  for (std::int64_t now = 1000; now < end; now += ForcedMemory::kUnsure) {
+    EXPECT_TRUE(one.holds(now));
+    one.renew(now);
+  }
+  EXPECT_TRUE(one.holds(end - 1));
+  EXPECT_FALSE(one.holds(end));
+}
+
 TEST_F(ForcedMemoryTest, TellsAccountsAndKeysApart) {
   memory(kHost).remember(1000, ForcedMemory::kSure);
   EXPECT_TRUE(memory(kHost).holds(1000));

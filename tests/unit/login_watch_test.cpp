@@ -1,6 +1,7 @@
 #include "client/login_watch.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -25,9 +26,32 @@ class LoginWatchTest : public testing::Test {
 
 TEST_F(LoginWatchTest, SilenceAfterTheLogInIsNotice) {
   LoginWatch watch(milliseconds(5));
+  watch.ssh_words();
   kill(getpid(), SIGUSR1);
   EXPECT_FALSE(watch.wait_readable(far_side()));
   EXPECT_TRUE(watch.is_logged_in());
+}
+
+// rsync ends its ssh so, in the middle of a log-in, too.
+TEST_F(LoginWatchTest, TheSameSignalFromWhoHasStartedUsEndsUs) {
+  const pid_t child = fork();
+  if (child == 0) {
+    LoginWatch watch(kLong);
+    watch.ssh_words();
+    far_side_speaks();
+    watch.wait_readable(far_side());
+    std::array<int, 2> silent{};
+    if (pipe(silent.data()) != 0) _exit(1);
+    watch.wait_readable(silent[0]);
+    _exit(2);
+  }
+  char word = 0;
+  while (read(far_side(), &word, 1) != 1) {
+  }
+  kill(child, SIGUSR1);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGUSR1) << status;
 }
 
 TEST_F(LoginWatchTest, WordsRenewPatienceButNotForEver) {
@@ -56,6 +80,7 @@ TEST_F(LoginWatchTest, WordsBeforeTheLogInEndTheWait) {
 
 TEST_F(LoginWatchTest, WordsAfterTheLogInEndTheWait) {
   LoginWatch watch(kLong);
+  watch.ssh_words();
   kill(getpid(), SIGUSR1);
   far_side_speaks();
   EXPECT_TRUE(watch.wait_readable(far_side()));
@@ -84,6 +109,7 @@ TEST_F(LoginWatchTest, TheLocalCommandTells) {
 TEST_F(LoginWatchTest, ASignalNotLookedAtEndsNobody) {
   {
     LoginWatch watch(kLong);
+    watch.ssh_words();
     kill(getpid(), SIGUSR1);
   }
   sigset_t blocked;
