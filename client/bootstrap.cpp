@@ -138,6 +138,7 @@ ExecRequest exec_request(const Options& options, const std::optional<SshConfig>&
   request.max_datagram = options.max_datagram;
   request.transport = options.transport;
   request.rate_bps = options.rate_bits_per_second;
+  request.max_rate_bps = options.max_rate_bits_per_second;
   request.server_command = options.server_path.value_or("");
   request.subsystem = options.subsystem;
   request.command = options.command;

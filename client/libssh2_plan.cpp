@@ -1,6 +1,7 @@
 #include "client/libssh2_plan.h"
 
 #include <pwd.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -131,6 +132,13 @@ Libssh2Plan make_plan(const Options& options, const SshConfig& config, const Acc
   return plan;
 }
 
+// git asks for the first, and nothing prompts here.
+bool is_harmless_line(const SshOption& option) {
+  if (option.letter != 'o' || !option.value) return false;
+  const std::string keyword = option.value->substr(0, option.value->find_first_of("= \t"));
+  return strcasecmp(keyword.c_str(), "sendenv") == 0 || strcasecmp(keyword.c_str(), "batchmode") == 0;
+}
+
 // Where there is no ssh default_config() knows user, port and family of the command line; these others change nothing of how
 // to log in. All the rest, only ssh could tell what it comes to.
 std::optional<std::string> option_for_ssh(const Options& options) {
@@ -138,8 +146,8 @@ std::optional<std::string> option_for_ssh(const Options& options) {
   SshArguments arguments(options.ssh_words, [](std::string_view) { return ValueRule::kUnknown; });
   while (const auto option = arguments.next_option()) {
     const bool is_named_port = option->letter == 'p' && !options.port;
-    if (kKnown.find(option->letter) == kKnown.npos || is_named_port)
-      return "-" + std::string(1, option->letter);
+    const bool is_known = kKnown.find(option->letter) != kKnown.npos && !is_named_port;
+    if (!is_known && !is_harmless_line(*option)) return "-" + std::string(1, option->letter);
   }
   return std::nullopt;
 }

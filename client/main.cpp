@@ -171,7 +171,9 @@ int run(int argc, char** argv) {
     case mcdtp::Action::kUsageError: say(options.message); return kFailed;
     case mcdtp::Action::kHelp: return print(mcdtp::help_text());
     case mcdtp::Action::kVersion: return print("mcdtp-shim " MCDTP_VERSION "\n");
-    case mcdtp::Action::kHandOver: become_ssh(options, options.message);
+    case mcdtp::Action::kHandOver:
+      if (options.message == "-G" && !mcdtp::look_for_real_ssh()) return print(mcdtp::least_config(options));
+      become_ssh(options, options.message);
     case mcdtp::Action::kRun: break;
   }
   if (mcdtp::is_below_our_ssh()) become_ssh(options, "an ssh that mcdtp-shim has started calls it");

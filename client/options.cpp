@@ -209,6 +209,7 @@ Takes the options of ssh, and these:
                          one congestion control for all channels (default), or
                          one each
   --rate RATE            bit/s for --cc fixed, which it implies: 80M, 1.5G, 500k
+  --max-rate RATE        never more than that, bit/s, whatever --cc finds
   --pacing even|burst    of --cc fixed: small equal gaps, or all of 50 ms at once
   --transport WAY        what carries the data: auto (UDP, else as many TCP connections
                          as channels, else SSH; default), tcp (no UDP), ssh (SSH alone)

@@ -49,7 +49,8 @@ struct Options {
   PortRange ports;                  // --port-range; 1 <= low <= high
   std::string congestion = "auto";  // --cc, one of kCongestionNames
   std::string pacing;               // --pacing, even or burst, only with "fixed"; empty: not given
-  std::optional<std::uint64_t> rate_bits_per_second;  // set exactly with "fixed"; 1,000 to 10^12
+  std::optional<std::uint64_t> rate_bits_per_second;      // set exactly with "fixed"; 1,000 to 10^12
+  std::optional<std::uint64_t> max_rate_bits_per_second;  // --max-rate, 1,000 to 10^12
   Coupling coupling = Coupling::kCoupled;
   std::size_t max_datagram = kMaxDatagram;    // --mtu, bytes of UDP payload, from kMinDatagram on
   Transport transport = Transport::kAuto;     // --transport

@@ -91,12 +91,12 @@ Complaint read_mtu(const std::string& value, Options& options) {
   return std::nullopt;
 }
 
-Complaint read_rate(const std::string& value, Options& options) {
+Complaint read_rate(const std::string& name, const std::string& value, std::optional<std::uint64_t>& bits) {
   const auto rate = parse_scaled(value, 1000);
   if (!rate || *rate < kMinRate || *rate > kMaxRate) {
-    return "--rate " + value + ": give 1k to 1T bit/s, such as 80M, 1.5G or 500k";
+    return name + " " + value + ": give 1k to 1T bit/s, such as 80M, 1.5G or 500k";
   }
-  options.rate_bits_per_second = static_cast<std::uint64_t>(*rate);
+  bits = static_cast<std::uint64_t>(*rate);
   return std::nullopt;
 }
 
@@ -165,7 +165,13 @@ constexpr std::array kOwnOptions = {
     OwnOption{"coupling", ValueRule::kRequired, read_coupling},
     OwnOption{"transport", ValueRule::kRequired, read_transport},
     OwnOption{"mtu", ValueRule::kRequired, read_mtu},
-    OwnOption{"rate", ValueRule::kRequired, read_rate},
+    OwnOption{
+        "rate", ValueRule::kRequired,
+        [](const std::string& v, Options& o) { return read_rate("--rate", v, o.rate_bits_per_second); }},
+    OwnOption{"max-rate", ValueRule::kRequired,
+              [](const std::string& v, Options& o) {
+                return read_rate("--max-rate", v, o.max_rate_bits_per_second);
+              }},
     OwnOption{"memory", ValueRule::kRequired, read_memory},
     OwnOption{"bootstrap", ValueRule::kRequired, read_bootstrap},
     OwnOption{"server", ValueRule::kRequired, read_server},

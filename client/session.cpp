@@ -160,6 +160,7 @@ SessionConfig ClientSession::session_config(const Greeting& greeting) const {
   SendingOptions sending{options_.congestion,           options_.pacing,
                          options_.rate_bits_per_second, options_.coupling,
                          options_.max_datagram,         options_.memory_bytes.value_or(default_memory())};
+  sending.max_rate = options_.max_rate_bits_per_second;
   sending.datagrams = options_.transport == Transport::kAuto;
   return make_session_config(Role::kClient, sending, options_.channels,
                              std::min<std::size_t>(options_.channels, greeting.udp_ports.size()));

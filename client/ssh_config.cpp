@@ -1,6 +1,7 @@
 #include "client/ssh_config.h"
 
 #include <fcntl.h>
+#include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -207,6 +208,12 @@ std::optional<SshConfig> ask_ssh_for_config(const Options& options) {
   auto config = ask_ssh(options, {});
   if (!config && (options.command || options.no_command)) config = ask_ssh(options, {"true"});
   return config;
+}
+
+std::string least_config(const Options& options) {
+  const passwd* account = getpwuid(getuid());
+  return "host " + options.host + "\nuser " + options.user.value_or(account ? account->pw_name : "") +
+         "\nhostname " + options.host + "\nport " + std::to_string(options.port.value_or(22)) + "\n";
 }
 
 SshConfig default_config(const Options& options, const std::string& user, const std::string& home) {

@@ -74,8 +74,10 @@ std::optional<std::string> expand_path(std::string_view path, const PathTokens& 
 // says why when it is run to log in. Throws where there is no ssh.
 std::optional<SshConfig> ask_ssh_for_config(const Options& options);
 
-// What stands where no ssh can be asked: ssh's defaults for `user`, whose home is `home`, and the options
-// given.
+// Where no ssh can be asked: what `ssh -G` says at least, for a caller that wants to know whether we are one.
+std::string least_config(const Options& options);
+
+// What stands there: ssh's defaults for `user`, whose home is `home`, with user, port and address family as given.
 SshConfig default_config(const Options& options, const std::string& user, const std::string& home);
 
 }  // namespace mcdtp

@@ -92,6 +92,8 @@ void add_rest(CLI::App& app, ServerOptions& options, std::string& ports) {
       ->check(CLI::Range(kMinDatagram, kMaxDatagram));
   app.add_option("--rate", options.rate_bps, "Bits of payload a second, for --cc fixed")
       ->check(CLI::Range(std::uint64_t{1}, std::numeric_limits<std::uint64_t>::max()));
+  app.add_option("--max-rate", options.max_rate_bps, "Bits of payload a second at most, whatever --cc finds")
+      ->check(CLI::Range(std::uint64_t{1}, std::numeric_limits<std::uint64_t>::max()));
   app.footer(
       "-- COMMAND, one word, is run by your shell; without it the shell reads from stdin.\n\n"
       "For administrators, instead of all these; see mcdtp-server(1):\n"

@@ -56,7 +56,7 @@ struct ServerOptions {
   std::optional<std::string> command;
   // Names as a shell can export them.
   std::vector<std::pair<std::string, std::string>> environment;
-  // Bits of payload a second that the server sends at most, whatever way they go. Never the client's.
+  // Bits of payload a second that the server sends at most, whatever way they go, at least 1.
   std::optional<std::uint64_t> max_rate_bps;
   // --help or --version: this is to be printed on stdout, and nothing else to be done.
   std::optional<std::string> print;

@@ -42,7 +42,7 @@ class Channel {
   // Probe time-outs in a row after which a channel is no longer used until it proves itself again.
   static constexpr int kDoubtAfterProbes = 3;
   // A direct TCP connection of whose packets none is reported for so long is passed over.
-  static constexpr Duration kLinkPatience = seconds(20);
+  static constexpr Duration kLinkPatience = seconds(6);
   // What a stream channel may hold unreported, in bytes.
   static constexpr std::uint64_t kMinStreamWindow = 64 * 1024;
   static constexpr std::uint64_t kMaxStreamWindow = 8 << 20;

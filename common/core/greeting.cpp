@@ -52,6 +52,7 @@ std::vector<std::string> fixed_options(const ExecRequest& r) {
   if (r.max_datagram != kMaxDatagram) add("--mtu", std::to_string(r.max_datagram));
   if (r.transport != Transport::kAuto) add("--transport", std::string(transport_name(r.transport)));
   if (r.rate_bps) add("--rate", std::to_string(*r.rate_bps));
+  if (r.max_rate_bps) add("--max-rate", std::to_string(*r.max_rate_bps));
   if (r.subsystem) words.emplace_back("--subsystem");
   if (r.asks_environment) words.emplace_back("--ask-env");
   if (r.no_command) words.emplace_back("--no-command");

@@ -41,6 +41,8 @@ struct ExecRequest {
   Transport transport = Transport::kAuto;
   // Bits of payload a second.
   std::optional<std::uint64_t> rate_bps;
+  // As that: never more.
+  std::optional<std::uint64_t> max_rate_bps;
   // A path, a path from the home directory (~/...), or a name looked for as the default is. Empty: the
   // default.
   std::string server_command;

@@ -90,9 +90,16 @@ Channel* Session::control_link() {
   return nullptr;
 }
 
-// Of data, where no datagram channel is proved: all such TCP connections, or the SSH channel.
+// Of data, where no datagram channel is proved: all such TCP connections, or the SSH channel. The former also where datagrams
+// are of little use.
 bool Session::is_carrier(const Channel& channel) const {
-  return channel.is_link() || is_control_link(channel);
+  if (proved_datagram_ > 0 && !datagrams_.are_poor()) return false;
+  return channel.is_link() || (proved_datagram_ == 0 && is_control_link(channel));
+}
+
+bool Session::links_help() const {
+  const Channel* link = control_link();
+  return datagrams_.are_poor() && link != nullptr && link->is_link();
 }
 
 std::size_t Session::wished_links() const {
@@ -237,10 +244,9 @@ Time Session::data_timer() const {
     if (!channel.proved() && !may_carry_early(channel)) continue;
     if (scheduler_.will_carry(channel)) next = std::min(next, channel.flow->ready_at());
   }
-  const bool paused =
-      proved_datagram_ == 0 && std::any_of(channels_.begin(), channels_.end(), [](const auto& entry) {
-        return entry.second.paused && !entry.second.blocked;
-      });
+  const bool paused = std::any_of(channels_.begin(), channels_.end(), [this](const auto& entry) {
+    return entry.second.paused && !entry.second.blocked && is_carrier(entry.second);
+  });
   return paused ? std::min(next, stream_pacer_.ready_at()) : next;
 }
 

@@ -14,6 +14,7 @@
 #include "common/core/pacer.h"
 #include "common/core/packet_header.h"
 #include "common/core/packetizer.h"
+#include "common/core/poor_datagrams.h"
 #include "common/core/scheduler.h"
 #include "common/core/streams.h"
 
@@ -154,6 +155,7 @@ class Session {
   const Channel* control_link() const { return const_cast<Session*>(this)->control_link(); }
   bool is_control_link(const Channel& channel) const { return &channel == control_link(); }
   bool is_carrier(const Channel& channel) const;
+  bool links_help() const;
   bool is_silent_by_udp() const;
 
   // receiving
@@ -274,6 +276,7 @@ class Session {
   bool exit_seen_ = false;
   bool peer_failed_ = false;
   MuchOfLate taken_of_late_;  // of the peer's data
+  PoorDatagrams datagrams_;   // ours, on all channels
   SessionStatistics statistics_;
 };
 

@@ -247,6 +247,7 @@ void Session::feed_congestion(Time now, Channel& channel, ReportSample& sample) 
         {now, sample.covered + sample.found, before, sample.rtt, channel.report_interval()});
   }
   count_in_flight();
+  if (channel.is_datagram()) datagrams_.note(now, sample.covered, sample.lost, sample.found);
   if (!channel.is_datagram() || sample.covered + sample.found + sample.lost == 0) return;
   sample.now = now;
   sample.smoothed_rtt = channel.loss.rtt().smoothed();

@@ -87,9 +87,11 @@ void Session::fill_reports(Time now, Channel& channel, Packetizer& packet) {
   }
 }
 
-// Control frames take a proved and quick datagram channel, where a loss costs one round trip; else the control link.
+// Control frames take a proved and quick datagram channel, where a loss costs one round trip; else, and where datagrams are
+// lost too often for that, the control link.
 bool Session::carries_control(const Channel& channel) {
-  if (proved_datagram_ > 0) return channel.is_datagram() && channel.proved() && scheduler_.is_quick(channel);
+  if (proved_datagram_ > 0 && !links_help())
+    return channel.is_datagram() && channel.proved() && scheduler_.is_quick(channel);
   return is_control_link(channel);
 }
 
@@ -109,7 +111,7 @@ bool Session::may_send_data(Time now, Channel& channel, std::size_t room) {
     if (channel.is_datagram()) channel.flow->on_nothing_to_send();
     return false;
   }
-  if (!channel.is_datagram()) return proved_datagram_ == 0 && stream_channel_may_send(now, channel, room);
+  if (!channel.is_datagram()) return stream_channel_may_send(now, channel, room);
   if (!(channel.proved() || may_carry_early(channel)) || !channel.flow->has_room()) return false;
   if (!channel.flow->may_send(now)) {
     scheduler_.on_pause();

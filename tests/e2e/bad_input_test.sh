@@ -68,6 +68,12 @@ as_ssh -F "$e2e_config" -oRevokedHostKeys=no far true
 step "no ssh at all"
 status 255 bounded env PATH="$dir" "$SHIM" -F "$e2e_config" far true </dev/null
 out_is "" && err_has "^mcdtp-shim: find ssh: there is none in PATH"
+for option in -oRevokedHostKeys=/dev/null -oProxyCommand=false "-J nowhere" -oBogus=1 "-i $dir/key" "-p ssh" "-oSetEnv=A=b"; do
+  status 255 bounded env PATH="$dir" "$SHIM" $option far true </dev/null
+  out_is "" && err_is "mcdtp-shim: find ssh: there is none in PATH but mcdtp-shim itself; MCDTP_REAL_SSH can name it"
+done
+status 0 bounded env PATH="$dir" "$SHIM" -G -o SendEnv=GIT_PROTOCOL -p 2222 me@far </dev/null # git asks so
+err_is "" && out_is $'host far\nuser me\nhostname far\nport 2222'
 refused "^mcdtp-shim: MCDTP_REAL_SSH: no program at" bounded env MCDTP_REAL_SSH=/nowhere "$SHIM" -F "$e2e_config" far true
 
 step "a connection that breaks"

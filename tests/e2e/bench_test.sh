@@ -23,12 +23,21 @@ lines() { # FILE CONDITION
 
 bench --link clean --tool shim/auto --tool tcp/cubic --channels 1,2 --seconds 2 --csv "$dir/bench.csv" --flows "$dir/flows" ||
   fail "scripts/bench ends with $?"
-[ "$(lines "$dir/bench.csv" 'NF == 21 && $link == "clean" && $seconds == 2 && $limit_mbit == 9.6')" = 4 ] || fail "not four lines"
+[ "$(lines "$dir/bench.csv" 'NF == 24 && $link == "clean" && $seconds == 2 && $limit_mbit == 9.6')" = 4 ] || fail "not four lines"
 [ "$(lines "$dir/bench.csv" '$tool == "shim" && $cc == "auto" && $wire_bytes_per_byte > 1')" = 2 ] || fail "not two lines of the shim"
 [ "$(lines "$dir/bench.csv" '$mbit > 0 && $share < 1.1')" = 4 ] || fail "impossible rates"
 [ "$(wc -l <"$dir/out")" -eq 7 ] || fail "the table has not four lines between heading and end"
 [ "$(lines "$dir/flows/clean-shim-auto-2-0.csv" '$direction == "up" && $protocol == "udp" && $bytes > 0')" -gt 0 ] ||
   fail "no flows of UDP"
+
+bench --link clean --tool shim/fixed --channels 2 --sweep pacing=even,burst --seconds 2 --csv "$dir/bench.csv" ||
+  fail "the sweep of pacing ends with $?"
+[ "$(lines "$dir/bench.csv" '$cc == "fixed" && $pacing == "burst" && $told_percent == 100 && $mtu == 0')" = 1 ] || fail "no burst"
+bench --link clean --tool shim/fixed --channels 2 --sweep told=50,100 --seconds 2 --csv "$dir/bench.csv" ||
+  fail "the sweep of the rate told ends with $?"
+[ "$(lines "$dir/bench.csv" '$told_percent == 50 && $share < 0.6 && $mbit > 0')" = 1 ] || fail "not half of the rate"
+echo "link,mbit" >"$dir/old.csv"
+bench --link clean --tool none --csv "$dir/old.csv" && fail "a file of other columns is taken"
 
 bench --fairness --k 1 --rate 10 --tool tcp/cubic --seconds 2 --csv "$dir/fairness.csv" || fail "the fairness bench ends with $?"
 [ "$(lines "$dir/fairness.csv" 'NF == 21 && $k == 1 && $mbit > 0 && $both_jain >= 0.5 && $ping_avg_ms >= 50')" = 2 ] ||
@@ -41,7 +50,7 @@ done
 
 /usr/bin/python3 -c 'import matplotlib' 2>/dev/null || { echo "skipped: scripts/plot, for there is no matplotlib"; exit 77; }
 plot "$dir/bench.csv" "$dir/fairness.csv" "$dir"/flows/clean-shim-auto-2-0.csv || fail "scripts/plot ends with $?"
-for figure in links clean-by-channels fairness-10 clean-shim-auto-2-0; do
+for figure in links clean-by-channels clean-by-told fairness-10 clean-shim-auto-2-0; do
   [ "$(head -c 4 "$dir/plots/$figure.png" | tail -c 3)" = PNG ] || fail "no $figure.png"
 done
 grep -q '^shim/auto' "$dir/plots/clean-channels.txt" || fail "no table of channels"

@@ -31,6 +31,14 @@ for way in libssh2 ssh; do
   out_is "the input"
 done
 
+step "what the far side sets itself is its own"
+far_own='echo "$HOME $PATH $USER $LOGNAME $SHELL $SSH_TTY"'
+real_ssh far "$far_own" </dev/null >"$dir/theirs" || fail "ssh"
+for server in "$MCDTP_BIN/mcdtp-server" /nonexistent; do
+  USER=nobody LOGNAME=nobody SSH_TTY=/dev/null status 0 shim -q --server "$server" -oSendEnv='*' -oSetEnv=PATH=/nowhere far "$far_own" </dev/null
+  same_file "$server" "$dir/theirs" "$dir/out"
+done
+
 step "a function of bash's, as ssh sends it"
 e2e_said() { echo "said $1"; }
 export -f e2e_said

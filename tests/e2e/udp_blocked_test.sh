@@ -55,6 +55,15 @@ wait "$shim"
 same "status" 7 $?
 cat "$dir/bytes" "$dir/bytes" "$dir/bytes" | cmp - "$dir/got" || fail "the bytes differ"
 
+step "--transport"
+options=(--transport tcp)
+both_ways "$direct_tcp" "$another_tcp" "channel 259: "
+has "UDP" && fail "UDP is spoken of"
+options=(--transport ssh)
+both_ways "^mcdtp-shim: the SSH channel carries packets$"
+has "trying\|another TCP\|the control link" && fail "another way than SSH"
+options=()
+
 step "no direct TCP either: the SSH connection alone is left"
 # The server listens on the port of channel 0, which somebody else has.
 nsenter --net="$WAN_FAR" -- python3 -c 'import socket, time

@@ -228,5 +228,31 @@ TEST(Tails, LeaveNothingBehind) {
     EXPECT_LE(world.client.session().channel(id)->sent.packets().size(), 10U);
 }
 
+// The way back of one channel and of the control link becomes longer, while both ends send much: neither that nor what it
+// makes the channel later counts twice, nor is it a queue.
+TEST(ChannelsScenario, ALongerWayBackOfOneChannelIsNoQueue) {
+  WorldSettings settings;
+  settings.channels = 2;
+  LinkSettings link;
+  link.rate_bps = 20e6;
+  link.delay = milliseconds(10);
+  settings.up = settings.down = link;
+  for (ChannelId id = 0; id < 2; ++id) settings.own_up[id] = settings.own_down[id] = link;
+  World world(settings);
+  world.client.write(kStdio, 400'000'000);
+  world.server.write(kStdio, 400'000'000);
+  world.at(seconds(10), [&] {
+    world.each_down([](LinkSettings& down) { down.delay += milliseconds(45); });
+    world.down(0).settings.delay -= milliseconds(45);
+  });
+  const auto up_by = [&](Duration time) {
+    world.run_until([] { return false; }, time);
+    return static_cast<double>(world.server.received(kStdio));
+  };
+  const double two = up_by(seconds(2)), ten = up_by(seconds(10)), fifteen = up_by(seconds(15)),
+               forty = up_by(seconds(40));
+  EXPECT_GE((forty - fifteen) / 25, 0.85 * (ten - two) / 8);
+}
+
 }  // namespace
 }  // namespace mcdtp::sim

@@ -119,6 +119,31 @@ TEST(PathMtuScenario, ABlackHoleIsLeftAndTheTransferGoesOn) {
   }
 }
 
+// Nobody misses a report of its own: where the path shrinks it must come all the same. Also where there are data that may
+// not go just now.
+TEST(PathMtuScenario, PacketsOfReportsAloneStaySmall) {
+  WorldSettings settings = over(1500, 1500);
+  settings.up.loss = settings.down.loss = 0.1;
+  World world(settings);
+  std::size_t reports = 0;
+  world.on_datagram = [&](Role, Bytes frames, bool) {
+    bool has_report = false, has_data = false;
+    Reader in(frames);
+    while (const auto frame = read_frame(in)) {
+      has_report = has_report || std::holds_alternative<ReportFrame>(*frame);
+      has_data = has_data || std::holds_alternative<DataFrame>(*frame);
+    }
+    if (!has_report || has_data) return;
+    ++reports;
+    EXPECT_LE(frames.size() + kSealOverhead, PathMtu::kBase);
+  };
+  world.client.send(kStdio, 5'000'000);
+  world.server.send(kStdio, 5'000'000);
+  EXPECT_TRUE(
+      world.run_until([&] { return world.server.ended(kStdio) && world.client.ended(kStdio); }, seconds(20)));
+  EXPECT_GT(reports, 100U);
+}
+
 // Then small packets come and no others do, each way or one way: the stream goes on over the SSH connection, and by UDP again
 // when the path has recovered.
 TEST(PathMtuScenario, APathThatCarriesLessThanTheBaseIsLeft) {

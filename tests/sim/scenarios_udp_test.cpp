@@ -271,6 +271,37 @@ TEST(UdpScenario, MoreThanOneTcpConnectionIsWantedWhereDatagramsFail) {
       seconds(60)));
 }
 
+// A network that throttles UDP, or drops much of it, may carry TCP well: what UDP carries stays, and TCP carries the rest.
+TEST(UdpScenario, ATcpConnectionHelpsWhereMuchOfUdpIsLost) {
+  for (const double loss : {0.0, 0.3, 0.6}) {
+    WorldSettings settings = clean(milliseconds(15));
+    settings.up.rate_bps = settings.down.rate_bps = 50e6;
+    settings.up.loss = settings.down.loss = loss;
+    if (loss == 0) settings.up.police_bps = settings.down.police_bps = 1e6;
+    settings.ssh_rate_bps = 20e6;
+    World world(settings);
+    world.connect_tcp(kFirstTcpChannel);
+    world.client.send(kStdio, 30'000'000);
+    world.server.send(kStdio, 30'000'000);
+    EXPECT_TRUE(world.run_until([&] { return world.server.ended(kStdio) && world.client.ended(kStdio); },
+                                seconds(30)))
+        << loss << ": " << world.server.received(kStdio) << " up, " << world.client.received(kStdio)
+        << " down";
+    EXPECT_TRUE(world.server.intact() && world.client.intact());
+  }
+}
+
+// What a path loses by itself is no reason to take TCP, which loses there as well.
+TEST(UdpScenario, ATcpConnectionCarriesNoDataBesideFairDatagrams) {
+  WorldSettings settings = clean(milliseconds(15));
+  settings.up.loss = settings.down.loss = 0.1;
+  World world(settings);
+  world.connect_tcp(kFirstTcpChannel);
+  world.client.send(kStdio, 20'000'000);
+  ASSERT_TRUE(world.run_until([&] { return world.server.ended(kStdio); }, seconds(30)));
+  EXPECT_LT(world.client.session().channel(kFirstTcpChannel)->statistics.bytes_sent, 200'000U);
+}
+
 // Both ends prove a direct TCP connection, each for itself, and it becomes their control link.
 TEST(UdpScenario, TcpIsProvedByBothEnds) {
   World world(blocked(milliseconds(10)));

@@ -180,7 +180,9 @@ TEST_P(ExecLine, EveryOptionReachesServer) {
   request.pacing = "even";
   request.coupling = Coupling::kNone;
   request.max_datagram = 1452;
+  request.transport = Transport::kTcp;
   request.rate_bps = 80'000'000;
+  request.max_rate_bps = 90'000'000;
   request.subsystem = true;
   request.command = "sftp";
   request.environment = {{"LANG", "de_DE.UTF-8"}, {"GIT_PROTOCOL", "version=2:a b\n"}, {"LC_ALL", ""}};
@@ -192,8 +194,10 @@ TEST_P(ExecLine, EveryOptionReachesServer) {
                                               "fixed",      "--pacing",
                                               "even",       "--coupling",
                                               "none",       "--mtu",
-                                              "1452",       "--rate",
-                                              "80000000",   "--subsystem",
+                                              "1452",       "--transport",
+                                              "tcp",        "--rate",
+                                              "80000000",   "--max-rate",
+                                              "90000000",   "--subsystem",
                                               "--env",      "LANG=de_DE.UTF-8",
                                               "--env",      "GIT_PROTOCOL=version=2:a b\n",
                                               "--env",      "LC_ALL=",

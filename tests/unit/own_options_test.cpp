@@ -74,6 +74,11 @@ TEST(OwnOptions, DefaultsAndValues) {
   EXPECT_EQ(parse_options(Words{"--coupling=coupled", "h"}).coupling, Coupling::kCoupled);
   EXPECT_EQ(parse_options(Words{"--mtu", "1200", "h"}).max_datagram, 1200u);
   EXPECT_EQ(parse_options(Words{"--mtu=65507", "h"}).max_datagram, 65507u);
+  EXPECT_EQ(parse_options(Words{"--transport", "tcp", "h"}).transport, Transport::kTcp);
+  EXPECT_EQ(parse_options(Words{"--transport=ssh", "h"}).transport, Transport::kSsh);
+  EXPECT_EQ(parse_options(Words{"--transport=ssh", "--transport=auto", "h"}).transport, Transport::kAuto);
+  EXPECT_EQ(parse_options(Words{"--max-rate", "80M", "h"}).max_rate_bits_per_second, 80'000'000u);
+  EXPECT_EQ(parse_options(Words{"--max-rate", "80M", "h"}).congestion, "auto");
   EXPECT_EQ(parse_options(Words{"--help"}).action, Action::kHelp);
   EXPECT_EQ(parse_options(Words{"-q", "--version", "-c99"}).action, Action::kVersion);
   EXPECT_NE(help_text().find("--port-range"), std::string::npos);
@@ -126,6 +131,11 @@ TEST(OwnOptions, Refuses) {
       {"--pacing=Even", "--rate=1M", "host"},
       {"--coupling=both", "host"},
       {"--coupling"},
+      {"--transport=udp", "host"},
+      {"--transport=", "host"},
+      {"--transport"},
+      {"--max-rate=0", "host"},
+      {"--max-rate=fast", "host"},
       {"--mtu=1199", "host"},
       {"--mtu=65508", "host"},
       {"--mtu=9k", "host"},

@@ -120,6 +120,9 @@ TEST(ServerOptions, WhatIsIncompleteIsRefused) {
   EXPECT_EQ(parse({"--mtu", "1452"}).max_datagram, 1452U);
   EXPECT_NE(refusal({"--mtu", "1199"}), "");
   EXPECT_NE(refusal({"--mtu", "65508"}), "");
+  EXPECT_NE(refusal({"--max-rate", "0"}), "");
+  EXPECT_EQ(refusal({"--transport", "udp"}),
+            "read the options: --transport udp: there are auto, tcp and ssh");
   EXPECT_EQ(parse({"--coupling", "none"}).coupling, Coupling::kNone);
   EXPECT_EQ(refusal({"--coupling", "both"}), "read the options: --coupling both: there are coupled and none");
   EXPECT_EQ(refusal({"--cc", "fixed"}), "read the options: --cc fixed needs --rate");
@@ -179,6 +182,8 @@ TEST(ServerOptions, TheExecLineArrives) {
   request.cc = "fixed";
   request.pacing = "burst";
   request.rate_bps = 5;
+  request.max_rate_bps = 4;
+  request.transport = Transport::kSsh;
   request.environment = {{"LANG", "C.UTF-8"}, {"X", "a 'b' \"c\"\n"}};
   request.server_command = server;
   request.command = "ls -l\n'$HOME' \\\xc3\xa9";
@@ -192,6 +197,8 @@ TEST(ServerOptions, TheExecLineArrives) {
   EXPECT_EQ(options.cc, request.cc);
   EXPECT_EQ(options.pacing, request.pacing);
   EXPECT_EQ(options.rate_bps, request.rate_bps);
+  EXPECT_EQ(options.max_rate_bps, request.max_rate_bps);
+  EXPECT_EQ(options.transport, request.transport);
   EXPECT_EQ(options.memory_bytes, request.memory_bytes);
   EXPECT_EQ(options.environment, request.environment);
   EXPECT_EQ(options.command, request.command);
