@@ -104,8 +104,9 @@ class Channel {
   bool floor_due(Time now) const;
   void floor_sent(Time now);
 
-  // Of a stream channel: its rate x (twice its smallest RTT, and what its reports wait, here and on their way back), within the bounds
-  // above. So little of the queue is our own that the peer's, which holds up our reports, does not starve us.
+  // Of a stream channel: its rate x (twice its smallest RTT, and what its reports wait, for their time and on their way back),
+  // within the bounds above. So little of the queue is our own that the peer's, which holds up our reports, does not starve
+  // us. Of a TCP connection all that four times: there the kernel takes no more than the path.
   std::uint64_t stream_window() const;
   void on_stream_sample(const DeliveryRate::Sample& sample);
 
