@@ -106,7 +106,7 @@ class Channel {
 
   // Of a stream channel: its rate x (twice its smallest RTT, and what its reports wait, for their time and on their way back),
   // within the bounds above. So little of the queue is our own that the peer's, which holds up our reports, does not starve
-  // us. Of a TCP connection all that four times: there the kernel takes no more than the path.
+  // us. Of a TCP connection its rate x four times (that RTT, and those waits): there the kernel takes no more than the path.
   std::uint64_t stream_window() const;
   void on_stream_sample(const DeliveryRate::Sample& sample);
 
