@@ -131,12 +131,16 @@ void TcpConnector::await_proof() {
   timer_.expires_after(kProofPatience);
   timer_.async_wait([this, attempt = attempts_](std::error_code error) {
     if (error || attempt != attempts_ || !link_) return;
-    // It may have been proved in this very moment.
-    if (driver_.session().channel(*link_)->proved()) return;
+    if (is_proved()) return;
     driver_.remove_link(*std::exchange(link_, std::nullopt));
     candidate_ = (candidate_ + 1) % candidates_.size();
     retry();
   });
+}
+
+bool TcpConnector::is_proved() const {
+  const Channel* channel = link_ ? driver_.session().channel(*link_) : nullptr;
+  return channel != nullptr && channel->proved();
 }
 
 void TcpConnector::on_proved() {
@@ -183,10 +187,8 @@ void TcpLinks::on_link_end(ChannelId id) {
 }
 
 std::size_t TcpLinks::proved() const {
-  return static_cast<std::size_t>(
-      std::count_if(connectors_.begin(), connectors_.end(), [this](const auto& connector) {
-        return connector->link() && driver_.session().channel(*connector->link())->proved();
-      }));
+  return static_cast<std::size_t>(std::count_if(
+      connectors_.begin(), connectors_.end(), [](const auto& connector) { return connector->is_proved(); }));
 }
 
 void TcpLinks::stop() {

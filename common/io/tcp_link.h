@@ -35,6 +35,8 @@ class TcpConnector {
 
   bool is_stopped() const { return stopped_; }
   std::optional<ChannelId> link() const { return link_; }
+  // The connection carries packets. It may have ended in this very moment.
+  bool is_proved() const;
   // Where it has connected to, or does.
   std::size_t candidate() const { return candidate_; }
 

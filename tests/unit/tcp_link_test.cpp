@@ -55,5 +55,61 @@ TEST(TcpLinks, AnAddressThatSaysNothingDoesNotHoldUpTheNext) {
   links.stop();
 }
 
+// Both ends, of as many links as they want.
+struct LinkPair {
+  LinkPair() : at(Listening(1).endpoint()), acceptor(pair.server, at), links(pair.client, {at}) {
+    EXPECT_TRUE(acceptor.start());
+  }
+  ~LinkPair() {
+    links.stop();
+    acceptor.stop();
+  }
+  void want(std::size_t count) {
+    acceptor.want(count);
+    links.want(count);
+  }
+  static std::vector<ChannelId> links_of(const Driver& driver) {
+    std::vector<ChannelId> ids;
+    driver.session().for_each_channel([&](const Channel& channel) {
+      if (channel.is_link()) ids.push_back(channel.id());
+    });
+    return ids;
+  }
+  bool have(std::size_t count) {
+    return pair.until([&] {
+      return links_of(pair.client).size() == count && links_of(pair.server).size() == count &&
+             links.proved() == count;
+    });
+  }
+
+  DriverPair pair{[](const StreamNews&) {}, [](const StreamNews&) {}};
+  Endpoint at;
+  TcpAcceptor acceptor;
+  TcpLinks links;
+};
+
+TEST(TcpLinks, AsManyStandAsAreWanted) {
+  LinkPair both;
+  both.want(1);
+  EXPECT_TRUE(both.have(1));
+  both.want(5);
+  EXPECT_TRUE(both.have(5));
+  both.want(1);
+  EXPECT_TRUE(both.have(1));
+  both.acceptor.on_link_end(257);  // DriverPair tells nobody
+  for (const ChannelId id : {258, 259, 260}) both.acceptor.on_link_end(id);
+  both.want(2);
+  EXPECT_TRUE(both.have(2));
+}
+
+// It ends in the moment in which somebody counts: its channel is gone, and nobody has said so yet.
+TEST(TcpLinks, ALinkThatHasJustEndedIsNotCounted) {
+  LinkPair both;
+  both.want(2);
+  ASSERT_TRUE(both.have(2));
+  both.pair.client.remove_link(LinkPair::links_of(both.pair.client).front());
+  EXPECT_EQ(both.links.proved(), 1U);
+}
+
 }  // namespace
 }  // namespace mcdtp
