@@ -240,15 +240,14 @@ void Session::take_rate(Channel& channel, const SentPacket& newest, ReportSample
 }
 
 void Session::feed_congestion(Time now, Channel& channel, ReportSample& sample) {
+  if (!channel.is_datagram()) return count_in_flight();
   const std::uint64_t before = channel.sent.bytes_outstanding() + sample.covered + sample.lost;
-  if (channel.is_datagram()) {
-    note_rtt(now, channel, sample);
-    channel.capacity.on_report(
-        {now, sample.covered + sample.found, before, sample.rtt, channel.report_interval()});
-  }
+  note_rtt(now, channel, sample);
+  channel.capacity.on_report(
+      {now, sample.covered + sample.found, before, sample.rtt, channel.report_interval()});
+  datagrams_.note(now, sample.covered, sample.lost, sample.found);
   count_in_flight();
-  if (channel.is_datagram()) datagrams_.note(now, sample.covered, sample.lost, sample.found);
-  if (!channel.is_datagram() || sample.covered + sample.found + sample.lost == 0) return;
+  if (sample.covered + sample.found + sample.lost == 0) return;
   sample.now = now;
   sample.smoothed_rtt = channel.loss.rtt().smoothed();
   sample.min_rtt = channel.loss.rtt().min();

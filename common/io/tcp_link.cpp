@@ -168,7 +168,9 @@ void TcpLinks::want(std::size_t count) {
   for (std::size_t i = 0; i < connectors_.size(); ++i) {
     TcpConnector& connector = *connectors_[i];
     if (i < count && connector.is_stopped()) connector.start(connectors_.front()->candidate());
-    if (i >= count && !connector.is_stopped()) connector.end();
+    if (i < count || connector.is_stopped()) continue;
+    if (connector.link()) proved_.erase(*connector.link());
+    connector.end();
   }
 }
 
@@ -179,16 +181,15 @@ TcpConnector* TcpLinks::find(ChannelId id) {
 }
 
 void TcpLinks::on_proved(ChannelId id) {
-  if (TcpConnector* connector = find(id)) connector->on_proved();
+  TcpConnector* connector = find(id);
+  if (connector == nullptr) return;
+  connector->on_proved();
+  proved_.insert(id);
 }
 
 void TcpLinks::on_link_end(ChannelId id) {
+  proved_.erase(id);
   if (TcpConnector* connector = find(id)) connector->on_end();
-}
-
-std::size_t TcpLinks::proved() const {
-  return static_cast<std::size_t>(std::count_if(
-      connectors_.begin(), connectors_.end(), [](const auto& connector) { return connector->is_proved(); }));
 }
 
 void TcpLinks::stop() {

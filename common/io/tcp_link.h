@@ -35,8 +35,6 @@ class TcpConnector {
 
   bool is_stopped() const { return stopped_; }
   std::optional<ChannelId> link() const { return link_; }
-  // The connection carries packets. It may have ended in this very moment.
-  bool is_proved() const;
   // Where it has connected to, or does.
   std::size_t candidate() const { return candidate_; }
 
@@ -46,6 +44,7 @@ class TcpConnector {
   void try_next();
   void connected();
   void await_proof();
+  bool is_proved() const;
   void retry();
 
   Driver& driver_;
@@ -72,8 +71,8 @@ class TcpLinks {
   void on_proved(ChannelId id);
   void on_link_end(ChannelId id);
   void stop();
-  // How many carry packets.
-  std::size_t proved() const;
+  // Of how many on_proved() was said, and on_link_end() was not.
+  std::size_t proved() const { return proved_.size(); }
 
  private:
   TcpConnector* find(ChannelId id);
@@ -82,6 +81,7 @@ class TcpLinks {
   std::vector<Endpoint> candidates_;
   ChannelId next_id_ = kFirstTcpChannel;
   std::vector<std::unique_ptr<TcpConnector>> connectors_;
+  std::set<ChannelId> proved_;
 };
 
 // The server's end: listens while there are fewer links than wanted. A connection is a stranger's until its first record,

@@ -57,6 +57,11 @@ status 255 shim far true </dev/null
 out_is "" && err_is "mcdtp-shim: $config line 3: --rate fast: give 1k to 1T bit/s, such as 80M, 1.5G or 500k"
 status 0 shim -G far </dev/null
 MCDTP=off status 0 shim far true </dev/null
+echo "Channels 5" >"$config" && chmod o+w "$config" # anybody could have written it
+status 255 shim far true </dev/null
+out_is "" && err_is "mcdtp-shim: bad owner or permissions on $config"
+chmod o-w,g+w "$config" # the user's own group may
+status 0 shim far true </dev/null
 rm "$config" && mkdir "$config"
 status 255 shim far true </dev/null
 err_is "mcdtp-shim: read $config: Is a directory"

@@ -76,10 +76,8 @@ struct LinkPair {
     return ids;
   }
   bool have(std::size_t count) {
-    return pair.until([&] {
-      return links_of(pair.client).size() == count && links_of(pair.server).size() == count &&
-             links.proved() == count;
-    });
+    return pair.until(
+        [&] { return links_of(pair.client).size() == count && links_of(pair.server).size() == count; });
   }
 
   DriverPair pair{[](const StreamNews&) {}, [](const StreamNews&) {}};
@@ -102,13 +100,19 @@ TEST(TcpLinks, AsManyStandAsAreWanted) {
   EXPECT_TRUE(both.have(2));
 }
 
-// It ends in the moment in which somebody counts: its channel is gone, and nobody has said so yet.
-TEST(TcpLinks, ALinkThatHasJustEndedIsNotCounted) {
+// Others may be told of it first that a link has ended: its channel is gone by then.
+TEST(TcpLinks, WhatIsProvedIsWhatWasSaid) {
   LinkPair both;
   both.want(2);
   ASSERT_TRUE(both.have(2));
-  both.pair.client.remove_link(LinkPair::links_of(both.pair.client).front());
+  for (const ChannelId id : {256, 257, 300}) both.links.on_proved(id);
+  both.pair.client.remove_link(256);
+  EXPECT_EQ(both.links.proved(), 2U);
+  both.links.on_link_end(256);
   EXPECT_EQ(both.links.proved(), 1U);
+  both.want(1);
+  both.links.on_proved(257);
+  EXPECT_LE(both.links.proved(), 1U);
 }
 
 }  // namespace
