@@ -51,10 +51,8 @@ std::optional<ForcedMemory::Kept> ForcedMemory::read(std::int64_t now) const {
   const char* const text_end = file.text.data() + file.text.size();
   const auto [end, error] = std::from_chars(file.text.data(), text_end, kept.until);
   if (file.error != 0 || error != std::errc()) return std::nullopt;
-  if (std::string_view(end, static_cast<std::size_t>(text_end - end)).starts_with(kSureMark)) {
-    kept.since = kept.until - kSure;
+  if (std::string_view(end, static_cast<std::size_t>(text_end - end)).starts_with(kSureMark))
     std::from_chars(end + kSureMark.size(), text_end, kept.since);
-  }
   return kept.until > now && kept.until <= now + kSure ? std::optional(kept) : std::nullopt;
 }
 

@@ -4,13 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <memory>
 #include <sstream>
 
 #include "client/base64.h"
+#include "common/core/bytes.h"
 
 namespace mcdtp {
 namespace {
@@ -38,7 +38,7 @@ class WipedAtEnd {
   explicit WipedAtEnd(std::string& text) : text_(text) {}
   WipedAtEnd(const WipedAtEnd&) = delete;
   WipedAtEnd& operator=(const WipedAtEnd&) = delete;
-  ~WipedAtEnd() { explicit_bzero(text_.data(), text_.size()); }
+  ~WipedAtEnd() { wipe({reinterpret_cast<std::uint8_t*>(text_.data()), text_.size()}); }
 
  private:
   std::string& text_;

@@ -16,6 +16,7 @@
 
 #include "client/channel_bridge.h"
 #include "client/tcp_connect.h"
+#include "common/core/bytes.h"
 #include "common/io/system.h"
 
 namespace mcdtp {
@@ -81,7 +82,7 @@ void release(void* memory, void** abstract) {
     outside_of(abstract).has_exit_status = true;
   }
   // It may hold a key.
-  if (memory) explicit_bzero(memory, size);
+  wipe({static_cast<std::uint8_t*>(memory), size});
   std::free(memory);
 }
 
@@ -104,10 +105,13 @@ class Session {
     flush();
     return result;
   }
-  // Throws where it does not return 0.
+  // Throws where it does not return 0; SessionRefused where it returns `refusal`.
   template <typename Function>
-  void require(const std::string& attempt, Function function) {
-    if (complete(function) != 0) fail(attempt);
+  void require(const std::string& attempt, Function function, int refusal = 0) {
+    const int result = complete(function);
+    if (result == 0) return;
+    if (result == refusal) throw SessionRefused(attempt);
+    fail(attempt);
   }
   [[noreturn]] void fail(const std::string& attempt) const;
   [[noreturn]] void lose(const std::string& reason) const;
@@ -312,22 +316,20 @@ class Libssh2Channel : public SshChannel {
 };
 
 Libssh2Channel::Libssh2Channel(Session& session) : session_(session) {
-  const int result = session.complete([&] {
+  const auto open = [&] {
     channel_ = libssh2_channel_open_ex(session_.get(), "session", std::strlen("session"), kWindow, kPacket,
                                        nullptr, 0);
     return channel_ ? 0 : libssh2_session_last_errno(session_.get());
-  });
-  if (result == LIBSSH2_ERROR_CHANNEL_FAILURE) throw SessionRefused("it opens no session");
-  if (result != 0) session.fail("open a channel");
+  };
+  session.require("open a channel", open, LIBSSH2_ERROR_CHANNEL_FAILURE);
 }
 
 void Libssh2Channel::execute(const std::string& line) {
-  const int result = session_.complete([&] {
+  const auto start = [&] {
     return libssh2_channel_process_startup(channel_, "exec", std::strlen("exec"), line.data(),
                                            static_cast<unsigned>(line.size()));
-  });
-  if (result == LIBSSH2_ERROR_CHANNEL_REQUEST_DENIED) throw SessionRefused("it runs no command");
-  if (result != 0) session_.fail("run the command");
+  };
+  session_.require("run the command", start, LIBSSH2_ERROR_CHANNEL_REQUEST_DENIED);
 }
 
 // A death by signal has a packet of its own, and no status.

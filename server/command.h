@@ -20,7 +20,7 @@ struct CommandSpec {
   bool subsystem = false;
   // Added to the environment that we have, or instead of what it says.
   std::vector<std::pair<std::string, std::string>> environment;
-  Account account = account_of_user();
+  Account account;
 };
 
 // The program of a subsystem on this host. Only "sftp" is known, and only where its own program is installed:

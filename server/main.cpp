@@ -65,8 +65,7 @@ int run_client(mcdtp::ServerOptions options, const mcdtp::Limits& limits, bool f
   if (same_protocol) return mcdtp::serve(options);
   // Another version of the client: it gets what it would get without us.
   if (say(mcdtp::plain_line()) != 0) return kFailed;
-  become_command(
-      {.command = options.command, .subsystem = options.subsystem, .environment = options.environment});
+  become_command({options.command, options.subsystem, options.environment, mcdtp::account_of_user()});
 }
 
 // Under ssh the command's words are those of its own process alone: a `pkill -f` that is the command is not to find us
@@ -87,7 +86,7 @@ int run(int argc, char** argv) {
   if (options && options->print) return say(*options->print);
   // A file that cannot be followed is the administrator's to mend: no server goes on without it.
   const mcdtp::Limits limits = all_limits(admin);
-  if (!options) become_command({admin->forced, false, {}});
+  if (!options) become_command({admin->forced, false, {}, mcdtp::account_of_user()});
   // Of our exec line; what the client asked for is among the options.
   if (admin) unsetenv("SSH_ORIGINAL_COMMAND");
   return run_client(*options, limits, admin && admin->forced);

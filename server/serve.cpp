@@ -135,19 +135,19 @@ Server::Server(const ServerOptions& options) : options_(options) {
                         [this](const StreamNews& news) { on_stream_news(news); },
                         [this] { on_client_gone(); }, [this](ChannelId id) { acceptor_->on_link_end(id); }});
   forwarding_ = std::make_unique<ServerForwarding>(*driver_, options.policy, [this] { on_port_asked_for(); });
-  bool listens = false;
   if (!sockets.empty()) {
     acceptor_ = std::make_unique<TcpAcceptor>(*driver_, sockets.front()->local());
-    listens = acceptor_->start();
-    acceptor_->want(driver_->session().wished_links());
+    // The greeting says so, and nobody will come.
+    if (!acceptor_->start()) acceptor_.reset();
   }
   if (greets_address) greeting.address = address->address_text();
-  greet(greeting, sockets, listens);
+  greet(greeting, sockets, acceptor_ != nullptr);
   const auto login_host = peer ? std::optional(LoginHost{*peer, options.login_host_alone}) : std::nullopt;
   for (ChannelId id = 0; sending.datagrams && id < sockets.size(); ++id)
     driver_->add_udp(id, std::move(sockets[id]), {}, login_host);
   driver_->add_ssh(Descriptor::borrow(io_, STDIN_FILENO), Descriptor::borrow(io_, STDOUT_FILENO), {});
   await_end_signals();
+  if (acceptor_) acceptor_->want(driver_->session().wished_links());
   if (options_.no_command) finish_stdio();
   if (!options_.no_command && options_.remote_forwards == 0) start_command();
 }
@@ -173,9 +173,8 @@ void Server::greet(Greeting& greeting, const Sockets& sockets, bool listens) {
 }
 
 void Server::start_command() {
-  const CommandSpec spec{
-      .command = options_.command, .subsystem = options_.subsystem, .environment = options_.environment};
-  command_ = std::make_unique<Command>(spec);
+  command_ = std::make_unique<Command>(
+      CommandSpec{options_.command, options_.subsystem, options_.environment, account_of_user()});
   const auto own = [this](OwnedFd& pipe) { return std::make_shared<Descriptor>(io_, pipe.release()); };
   stdin_ = std::make_unique<WritePump>(
       *driver_, kStdio, std::make_unique<DescriptorSink>(own(command_->stdin_pipe())), [](WritePump::End) {});

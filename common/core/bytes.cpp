@@ -100,8 +100,7 @@ MutableBytes Writer::reserve(std::size_t size) {
 }
 
 void wipe(MutableBytes secret) {
-  volatile std::uint8_t* p = secret.data();
-  for (std::size_t i = 0; i < secret.size(); ++i) p[i] = 0;
+  if (!secret.empty()) explicit_bzero(secret.data(), secret.size());
 }
 
 std::string to_hex(Bytes data) {

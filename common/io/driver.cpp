@@ -82,8 +82,7 @@ void Driver::remove_link(ChannelId id) {
 }
 
 void Driver::remove_udp_above(std::size_t count) {
-  for (auto it = udp_.lower_bound(static_cast<ChannelId>(count)); it != udp_.end(); it = udp_.erase(it))
-    session_.remove_channel(now(), it->first);
+  udp_.erase(udp_.lower_bound(static_cast<ChannelId>(count)), udp_.end());
 }
 
 void Driver::kick() {

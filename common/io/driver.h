@@ -36,7 +36,7 @@ class Driver {
   void add_ssh(std::shared_ptr<Descriptor> in, std::shared_ptr<Descriptor> out, Bytes early);
   void add_link(ChannelId id, BytePipe pipe);
   void remove_link(ChannelId id);
-  // All but the first `count`.
+  // All but the first `count`, whose channels the session has closed.
   void remove_udp_above(std::size_t count);
 
   Session& session() { return session_; }

@@ -131,16 +131,13 @@ void TcpConnector::await_proof() {
   timer_.expires_after(kProofPatience);
   timer_.async_wait([this, attempt = attempts_](std::error_code error) {
     if (error || attempt != attempts_ || !link_) return;
-    if (is_proved()) return;
+    // It may have ended, or been proved, in this very moment.
+    const Channel* channel = driver_.session().channel(*link_);
+    if (channel == nullptr || channel->proved()) return;
     driver_.remove_link(*std::exchange(link_, std::nullopt));
     candidate_ = (candidate_ + 1) % candidates_.size();
     retry();
   });
-}
-
-bool TcpConnector::is_proved() const {
-  const Channel* channel = link_ ? driver_.session().channel(*link_) : nullptr;
-  return channel != nullptr && channel->proved();
 }
 
 void TcpConnector::on_proved() {

@@ -44,7 +44,6 @@ class TcpConnector {
   void try_next();
   void connected();
   void await_proof();
-  bool is_proved() const;
   void retry();
 
   Driver& driver_;

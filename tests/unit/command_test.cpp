@@ -386,7 +386,8 @@ TEST_F(CommandTest, SftpIsServedWhereItsProgramIs) {
   const std::optional<std::string> program = find_subsystem("sftp");
   if (!program) GTEST_SKIP() << "no sftp-server on this host";
   EXPECT_EQ(access(program->c_str(), X_OK), 0);
-  Command command({.command = "sftp", .subsystem = true, .environment = {}});
+  Command command(
+      {.command = "sftp", .subsystem = true, .environment = {}, .account = account_of_environment()});
   // INIT of version 3 is answered by VERSION (2).
   write_all(command.stdin_pipe().get(), {"\0\0\0\5\1\0\0\0\3", 9});
   wait_for(command.stdout_pipe().get(), POLLIN);
@@ -401,7 +402,8 @@ TEST_F(CommandTest, AnotherSubsystemIsRefused) {
   EXPECT_EQ(find_subsystem("netconf"), std::nullopt);
   EXPECT_EQ(find_subsystem("/bin/sh"), std::nullopt);
   try {
-    Command command({.command = "netconf", .subsystem = true, .environment = {}});
+    Command command(
+        {.command = "netconf", .subsystem = true, .environment = {}, .account = account_of_environment()});
     FAIL() << "it was started";
   } catch (const std::runtime_error& error) {
     EXPECT_STREQ(error.what(), "start subsystem netconf: this host has no program for it");
