@@ -1,9 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
+#include "client/cache_file.h"
 #include "client/ssh_config.h"
 
 namespace mcdtp {
@@ -23,28 +23,17 @@ class ForcedMemory {
   ForcedMemory(const std::string& folder, const SshConfig& config);
 
   // The file, whether it is there or not; empty where there is no place.
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return file_.path(); }
   // `now`, here and below: seconds since 1970.
   bool holds(std::int64_t now) const;
   // What is sure holds for as long again: to ask anew would run the forced command for nothing.
   void renew(std::int64_t now) const;
   // For `period` seconds from now on. False: it cannot be written.
   bool remember(std::int64_t now, std::int64_t period) const;
-  void forget() const;
+  void forget() const { file_.remove(); }
 
  private:
-  struct Kept {
-    std::int64_t until = 0;
-    std::int64_t since = 0;  // 0: it is not sure
-  };
-  std::optional<Kept> read(std::int64_t now) const;
-  bool write(const Kept& kept) const;
-
-  std::string path_;
-  std::string account_;  // user, host and port, for a person who reads the file
+  CacheFile file_;
 };
-
-// $XDG_CACHE_HOME/mcdtp, else ~/.cache/mcdtp; empty where neither is known.
-std::string cache_folder();
 
 }  // namespace mcdtp

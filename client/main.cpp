@@ -16,6 +16,7 @@
 #include "client/say.h"
 #include "client/session.h"
 #include "client/ssh_exec.h"
+#include "client/udp_memory.h"
 #include "common/io/descriptor.h"
 #include "common/io/system.h"
 
@@ -23,6 +24,7 @@ namespace {
 
 using mcdtp::GreetingFinder;
 using mcdtp::say;
+using mcdtp::seconds_since_1970;
 
 constexpr int kFailed = 255;
 
@@ -35,8 +37,6 @@ int print(std::string_view text) {
   if (options.verbose > 0) say("going on as ssh: " + reason);
   mcdtp::hand_over(options.words_for_hand_over);
 }
-
-std::int64_t seconds_since_1970() { return mcdtp::time_of_day().tv_sec; }
 
 // A shell says so of what it cannot run, a server of ours and ssh of what failed, our own line of whom nobody waits for
 // any more: the far side is out of order or slow, which will not last.
@@ -72,9 +72,8 @@ int without_greeting(const mcdtp::Options& options, mcdtp::Login& login,
   mcdtp::hand_over(options.words_for_hand_over);
 }
 
-bool has_begun(GreetingFinder::Result result, const mcdtp::Options& options,
-               const mcdtp::ExecRequest& request) {
-  if (result == GreetingFinder::Result::kPlain) return !request.needs_server;
+bool has_begun(GreetingFinder::Result result, const mcdtp::Options& options, bool needs_server) {
+  if (result == GreetingFinder::Result::kPlain) return !needs_server;
   return result == GreetingFinder::Result::kGreeting && !options.no_command;
 }
 
@@ -99,9 +98,10 @@ mcdtp::Libssh2Choice choose_backend(const mcdtp::Options& options) {
   return choice;
 }
 
-std::optional<mcdtp::ForcedMemory> memory_of(const mcdtp::Libssh2Choice& choice) {
+template <typename Memory>
+std::optional<Memory> memory_of(const mcdtp::Libssh2Choice& choice) {
   if (!choice.config) return std::nullopt;
-  return mcdtp::ForcedMemory(mcdtp::cache_folder(), *choice.config);
+  return Memory(mcdtp::cache_folder(), *choice.config);
 }
 
 // Why the real ssh has to run, now that ssh's configuration is known.
@@ -115,8 +115,8 @@ std::optional<std::string> reason_to_leave(const mcdtp::Options& options, const 
   return "no command of ours ran there of late, says " + memory.path();
 }
 
-int log_in_and_run(mcdtp::Options options, mcdtp::TransferLog& log, const std::vector<int>& end_signals) {
-  const mcdtp::Libssh2Choice choice = choose_backend(options);
+// Takes over what ssh resolved. The real ssh runs where it alone can do what is wanted.
+void configure(mcdtp::Options& options, const mcdtp::Libssh2Choice& choice) {
   if (!choice.has_ssh && choice.plan) say("there is no ssh here: its configuration was not read");
   // It may say so to a shell alone, and is to say it itself.
   if (choice.has_ssh && !choice.config && !options.command && !options.no_command)
@@ -126,35 +126,51 @@ int log_in_and_run(mcdtp::Options options, mcdtp::TransferLog& log, const std::v
     become_ssh(options, "it wants a terminal");
   if (const auto reason = choice.config ? reason_to_leave(options, *choice.config) : std::nullopt)
     become_ssh(options, *reason);
+}
+
+bool needs_server(const mcdtp::Options& options, const mcdtp::ForwardPlan& plan) {
+  return options.no_command || plan.forwards_anything();
+}
+
+mcdtp::Opening make_opening(const mcdtp::Options& options, const mcdtp::Libssh2Choice& choice,
+                            const mcdtp::ForwardPlan& plan) {
+  mcdtp::ExecRequest request = mcdtp::exec_request(options, choice.config);
+  request.remote_forwards = plan.remote_forwards();
+  request.needs_server = needs_server(options, plan);
+  auto opening = mcdtp::build_opening(options, choice.config, std::move(request));
+  if (!opening) become_ssh(options, "the command is too long, or the variables to send");
+  return std::move(*opening);
+}
+
+int log_in_and_run(mcdtp::Options options, mcdtp::TransferLog& log, const std::vector<int>& end_signals) {
+  const mcdtp::Libssh2Choice choice = choose_backend(options);
+  configure(options, choice);
   const auto plan = mcdtp::plan_forwards(options, choice.config);
   if (!plan) become_ssh(options, "it knows what to forward");
-  mcdtp::ExecRequest request = mcdtp::exec_request(options, choice.config);
-  request.remote_forwards = plan->remote_forwards();
-  request.needs_server = options.no_command || plan->forwards_anything();
-  const auto opening = mcdtp::build_opening(options, choice.config, request);
-  if (!opening) become_ssh(options, "the command is too long, or the variables to send");
-  const auto memory = memory_of(choice);
+  const mcdtp::Opening opening = make_opening(options, choice, *plan);
+  const auto forced = memory_of<mcdtp::ForcedMemory>(choice);
+  const auto udp = memory_of<mcdtp::UdpMemory>(choice);
   const auto background = options.background ? std::make_unique<mcdtp::Background>() : nullptr;
   const auto go_to_background = [&] {
     if (background) background->go(!options.no_command || options.verbose > 0);
   };
-  const auto login = mcdtp::log_in(options, choice, *opening);
-  if (login->late) {
-    if (has_begun(login->result, options, request)) return too_late(options);
-    return without_greeting(options, *login, memory, background.get());
-  }
-  switch (login->result) {
+  const auto login = mcdtp::log_in(options, choice, opening);
+  if (login->late && has_begun(login->result, options, needs_server(options, *plan)))
+    return too_late(options);
+  const auto result = login->late ? GreetingFinder::Result::kNone : login->result;
+  switch (result) {
     case GreetingFinder::Result::kGreeting:
-      if (memory) memory->forget();
-      return mcdtp::run_session(options, *plan, *login, log, end_signals, go_to_background);
+      if (forced) forced->forget();
+      return mcdtp::run_session(options, *plan, *login, udp, log, end_signals, go_to_background);
     case GreetingFinder::Result::kPlain:
       // An older server, which knows of no forwards: it has begun the command, and HUPs it.
-      if (request.needs_server) return without_greeting(options, *login, memory, background.get());
+      if (needs_server(options, *plan)) break;
       if (!options.quiet) say("no mcdtp-server on " + options.host + ": going on over plain ssh");
       go_to_background();
       return mcdtp::run_plain_session(*login, !options.no_stdin, end_signals);
-    default: return without_greeting(options, *login, memory, background.get());
+    default: break;
   }
+  return without_greeting(options, *login, forced, background.get());
 }
 
 int run(int argc, char** argv) {

@@ -64,7 +64,8 @@ std::vector<Endpoint> with_port(const std::vector<Endpoint>& addresses, std::uin
 
 class ClientSession {
  public:
-  ClientSession(const Options& options, const ForwardPlan& plan, Login& login, TransferLog& log,
+  ClientSession(const Options& options, const ForwardPlan& plan, Login& login,
+                const std::optional<UdpMemory>& udp_memory, TransferLog& log,
                 const std::vector<int>& end_signals, std::function<void()> on_ready);
   int run();
 
@@ -88,6 +89,7 @@ class ClientSession {
   void end_if_done();
   void end_if_stdio_done();
   void fail(const std::string& sentence);
+  void tell_of_no_udp() const;
   void end(int status);
   void tell_statistics() const;
   void tell(const std::string& line) const;
@@ -95,7 +97,9 @@ class ClientSession {
   const Options& options_;
   const ForwardPlan& plan_;
   ChildProcess& ssh_;
+  const std::optional<UdpMemory>& udp_memory_;
   TransferLog& log_;
+  bool no_udp_;  // none came, now or of late
   asio::io_context io_;
   asio::steady_timer log_timer_{io_};
   asio::signal_set signals_{io_};
@@ -115,12 +119,16 @@ class ClientSession {
   int status_ = kFailed;
 };
 
-ClientSession::ClientSession(const Options& options, const ForwardPlan& plan, Login& login, TransferLog& log,
+ClientSession::ClientSession(const Options& options, const ForwardPlan& plan, Login& login,
+                             const std::optional<UdpMemory>& udp_memory, TransferLog& log,
                              const std::vector<int>& end_signals, std::function<void()> on_ready)
     : options_(options),
       plan_(plan),
       ssh_(*login.ssh),
+      udp_memory_(udp_memory),
       log_(log),
+      no_udp_(options.transport == Transport::kAuto && udp_memory &&
+              udp_memory->is_blocked(seconds_since_1970())),
       keys_(login.finder.greeting()->secret, login.finder.greeting()->cipher),
       driver_(io_, session_config(*login.finder.greeting()), keys_,
               {[this](const SessionEvent& event) { on_event(event); },
@@ -162,12 +170,14 @@ SessionConfig ClientSession::session_config(const Greeting& greeting) const {
                          options_.max_datagram,         options_.memory_bytes.value_or(default_memory())};
   sending.max_rate = options_.max_rate_bits_per_second;
   sending.datagrams = options_.transport == Transport::kAuto;
+  sending.doubts_datagrams = no_udp_;
   return make_session_config(Role::kClient, sending, options_.channels,
                              std::min<std::size_t>(options_.channels, greeting.udp_ports.size()));
 }
 
 void ClientSession::add_channels(const Greeting& greeting, const std::vector<Endpoint>& addresses) {
   if (addresses.empty() || options_.transport != Transport::kAuto) return;
+  if (no_udp_) tell("no UDP came through of late, says " + udp_memory_->path() + ": not waited for");
   const bool only_v4 =
       std::all_of(addresses.begin(), addresses.end(), [](const Endpoint& a) { return a.is_v4(); });
   const std::size_t count = std::min<std::size_t>(options_.channels, greeting.udp_ports.size());
@@ -256,6 +266,7 @@ void ClientSession::on_event(const SessionEvent& event) {
       break;
     case SessionEventKind::kUdpBlocked:
       tell(std::string("no answer by UDP: the stream goes over ") + way_without_udp());
+      no_udp_ = !driver_.udp_channels().empty();
       break;
     case SessionEventKind::kUdpOneWay:
       tell(std::string("nothing comes by UDP: what the server sends goes over ") + way_without_udp());
@@ -283,6 +294,7 @@ void ClientSession::on_proved(ChannelId id) {
   // Closed since, or silent again.
   const auto path = channel != nullptr ? channel->paths.active() : std::nullopt;
   if (!path) return;
+  if (std::exchange(no_udp_, false) && udp_memory_) udp_memory_->forget();
   tell(name + ": proved, UDP to " + driver_.udp_channels().at(id)->address(*path).to_string());
 }
 
@@ -320,7 +332,9 @@ void ClientSession::end_if_done() {
   if (ended_ || !stdout_->ended() || !stderr_->ended()) return;
   if (plan_.stdio) return end_if_stdio_done();
   if (!command_status_ || !forwarding_.is_idle()) return;
-  if (driver_.streams().delivered()) end(output_lost_ ? kFailed : *command_status_);
+  if (!driver_.streams().delivered()) return;
+  tell_of_no_udp();
+  end(output_lost_ ? kFailed : *command_status_);
 }
 
 // Without a command only -W has an end of its own: the connection's, which as with ssh does not wait for others.
@@ -344,9 +358,18 @@ void ClientSession::fail(const std::string& sentence) {
   end(kFailed);
 }
 
+// Once: the next run knows.
+void ClientSession::tell_of_no_udp() const {
+  if (!no_udp_ || options_.quiet || !udp_memory_ || udp_memory_->is_blocked(seconds_since_1970())) return;
+  if (!udp_memory_->remember(seconds_since_1970())) return;
+  say_if_room("no UDP comes through from " + options_.host + ": " + way_without_udp() +
+              (tcp_->proved() == 0 ? " carries" : " carry") + " the data (not said again)");
+}
+
 void ClientSession::end(int status) {
   if (std::exchange(ended_, true)) return;
   status_ = status;
+  if (no_udp_ && udp_memory_) udp_memory_->remember(seconds_since_1970());
   tell_statistics();
   log_.finish(now(), driver_.session(), status);
   tcp_->stop();
@@ -378,9 +401,10 @@ void ClientSession::tell(const std::string& line) const {
 
 }  // namespace
 
-int run_session(const Options& options, const ForwardPlan& plan, Login& login, TransferLog& log,
+int run_session(const Options& options, const ForwardPlan& plan, Login& login,
+                const std::optional<UdpMemory>& udp_memory, TransferLog& log,
                 const std::vector<int>& end_signals, std::function<void()> on_ready) {
-  return ClientSession(options, plan, login, log, end_signals, std::move(on_ready)).run();
+  return ClientSession(options, plan, login, udp_memory, log, end_signals, std::move(on_ready)).run();
 }
 
 }  // namespace mcdtp

@@ -1,20 +1,24 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "client/bootstrap.h"
 #include "client/forward_plan.h"
 #include "client/transfer_log.h"
+#include "client/udp_memory.h"
 
 namespace mcdtp {
 
 // Runs the session that a greeting has opened: stdin up, stdout and stderr down, and forwarded ports, until the
 // command's status is in and all its output is written. Returns the exit status: the command's, or 255 with one sentence on
 // stderr. REQUIRES: login.finder.greeting().
+// `udp_memory`: whether datagrams came of late, and will be remembered to; unset: nobody knows.
 // `end_signals`: those that end it. `on_ready`: called once, when all ports that are to be forwarded stand, or were said
 // not to.
-int run_session(const Options& options, const ForwardPlan& plan, Login& login, TransferLog& log,
+int run_session(const Options& options, const ForwardPlan& plan, Login& login,
+                const std::optional<UdpMemory>& udp_memory, TransferLog& log,
                 const std::vector<int>& end_signals, std::function<void()> on_ready);
 
 }  // namespace mcdtp

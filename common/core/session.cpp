@@ -33,7 +33,8 @@ Session::Session(Time now, SessionConfig config)
   stream_pacer_.set_quantum(std::clamp(config.max_stream_rate * kStreamTrain, kLeastTrain, kMostTrain));
   CHECK(wished_channels_ >= 1 && wished_channels_ <= kMaxDatagramChannels && make_congestion_);
   if (config.coupling == Coupling::kCoupled) common_flow_ = std::make_shared<Flow>(now, make_congestion_());
-  udp_decided_ = silence_judged_ = !config.datagrams;
+  udp_decided_ = !config.datagrams || config.doubts_datagrams;
+  silence_judged_ = !config.datagrams;
   streams_.wish_memory(memory_);
   if (role_ == Role::kClient) control_.push(ExchangeFrame{wished_channels_, {}, memory_});
 }
@@ -104,7 +105,8 @@ bool Session::links_help() const {
 
 std::size_t Session::wished_links() const {
   const bool by_udp = proved_datagram_ > 0 && !(silence_judged_ && is_silent_by_udp());
-  return by_udp || !udp_decided_ ? 1 : wished_channels_;
+  const bool may_go_by_udp = !udp_decided_ && role_ == Role::kClient;
+  return by_udp || may_go_by_udp ? 1 : wished_channels_;
 }
 
 void Session::close_above(Time now, std::uint64_t count) {

@@ -30,6 +30,7 @@ struct SessionConfig {
   std::size_t max_datagram = PathMtu::kMost;  // bytes of UDP payload, at least PathMtu::kBase
   double max_stream_rate = Pacer::kUnpaced;   // bytes/s of records with data on stream channels, > 0
   bool datagrams = true;                      // false: no datagram channel will be added
+  bool doubts_datagrams = false;              // none came through before: data do not wait for them
 };
 
 // What the driver has to know, besides what happens to streams.
@@ -127,7 +128,7 @@ class Session {
 
   bool has_proved_datagram_channel() const { return proved_datagram_ > 0; }
   // So many TCP connections are of use: one, and as many as there were to be datagram channels where no way is found for
-  // datagrams, or none comes.
+  // datagrams, or none comes. To the server, who makes none, as many also before that is known.
   std::size_t wished_links() const;
   bool peer_failed() const { return peer_failed_; }
   // Nothing is left to say: the peer has reported all that we sent.
@@ -183,6 +184,7 @@ class Session {
   SentPacket* find_packet(const PacketName& name);
   SentPacket* twin_of(const SentPacket& packet) { return packet.twin ? find_packet(*packet.twin) : nullptr; }
   void on_proved(Time now, Channel& channel);
+  void on_link_proved();
   void on_datagram(Time now, Channel& channel, PathId from, std::size_t size, bool highest);
   void lead_others(Time now, const Channel& channel);
   bool learn_way(Channel& channel, const Channel& from);

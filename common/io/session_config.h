@@ -17,6 +17,7 @@ struct SendingOptions {
   std::uint64_t memory = kUntoldMemory;        // bytes, see SessionConfig
   std::optional<std::uint64_t> max_rate = {};  // as `rate`: never more, whatever the congestion control says
   bool datagrams = true;                       // false: none are sent
+  bool doubts_datagrams = false;               // see SessionConfig
 };
 
 // `channels`: datagram channels wished or bound; `used`: of them, those that can be used, at most `channels`.

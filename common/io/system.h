@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <cerrno>
+#include <cstdint>
 #include <stdexcept>
 
 #include "common/core/types.h"
@@ -26,6 +27,8 @@ inline timespec time_of_day() {
   clock_gettime(CLOCK_REALTIME, &t);
   return t;
 }
+// As that, for what is remembered from one run to the next.
+inline std::int64_t seconds_since_1970() { return time_of_day().tv_sec; }
 
 // Fills all of `out` from the kernel's generator, good for keys. Waits for it at early boot; throws where
 // there is none, for nothing else may take its place.

@@ -38,7 +38,7 @@ e2e_token=e2e-$$-$RANDOM$RANDOM
 e2e_step=
 unset LC_ALL GIT_PROTOCOL MCDTP_REAL_SSH MCDTP MCDTP_OPTIONS
 # Nothing of the user's own; e2e_directory names a place for what is remembered.
-export XDG_CONFIG_HOME=/nonexistent XDG_CACHE_HOME=/nonexistent
+export XDG_CONFIG_HOME=/nonexistent XDG_CACHE_HOME=/dev/null/none
 
 step() { e2e_step="$*"; echo "- $*"; }
 fail() {

@@ -1,5 +1,6 @@
 #!/bin/bash
-# A path that lets no UDP through, or only one way, or no more: the bytes arrive, the status is right, -v says why.
+# A path that lets no UDP through, or only one way, or no more: the bytes arrive, the status is right, -v says why, and the
+# next run knows.
 . "$(dirname "$0")/lib.sh"
 e2e_start_far --delay 5
 . "$e2e_here/both_ways.sh"
@@ -10,6 +11,9 @@ names_the_way() { # LINE up to the way
   sed "/$1/q" "$dir/log" | grep -q "$direct_tcp" && way="direct TCP connections"
   has "$1 $way$" || fail "the way should be: $way"
 }
+
+# What one step finds out is nothing to the next.
+export XDG_CACHE_HOME=/dev/null/none
 
 step "all UDP blocked"
 no_answer="^mcdtp-shim: no answer by UDP: the stream goes over"
@@ -34,6 +38,25 @@ for try in 1 2 3 4 5; do
   ! has "$nothing_comes" || break
 done
 names_the_way "$nothing_comes"
+
+step "what was found blocked is said once, remembered, and forgotten when UDP comes"
+export XDG_CACHE_HOME=$dir/cache
+wan_relink --delay 5 --block-udp
+carry="^mcdtp-shim: no UDP comes through from far: direct TCP connections carry the data (not said again)$"
+both_ways "$no_answer" "$direct_tcp"
+has "$carry" || fail "it is not said"
+ls "$XDG_CACHE_HOME"/mcdtp/no-udp/* >"$dir/out" || fail "it is not remembered"
+both_ways "no UDP came through of late, says $(cat "$dir/out"): not waited for$" "$direct_tcp" "$another_tcp"
+has "$no_answer\|$carry" && fail "it is said again"
+printf x | status 0 shim far cat
+out_is x
+err_is ""
+wan_relink --delay 5
+both_ways "not waited for$" "channel 0: proved"
+ls "$XDG_CACHE_HOME"/mcdtp/no-udp/* 2>"$dir/err" && fail "it is still remembered"
+both_ways "channel 0: proved"
+has "not waited for$" && fail "it is not forgotten"
+export XDG_CACHE_HOME=/dev/null/none
 
 step "blocked in mid-transfer, and let through again"
 wan_relink --delay 5

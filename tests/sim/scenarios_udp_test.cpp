@@ -242,6 +242,34 @@ TEST(UdpScenario, WithoutUdpAllTcpConnectionsCarryData) {
   EXPECT_LE(ends[1] - Time{}, (ends[0] - Time{}) / 2);
 }
 
+// Both ends: the server learns it from the second TCP connection.
+TEST(UdpScenario, WhereNoneCameBeforeDataDoNotWaitForUdp) {
+  WorldSettings settings = blocked(milliseconds(60));
+  settings.ssh_rate_bps = 20e6;
+  settings.client_doubts_udp = true;
+  World world(settings);
+  EXPECT_EQ(world.client.session().wished_links(), 4U);
+  EXPECT_EQ(world.server.session().wished_links(), 4U);
+  for (ChannelId i = 0; i < 4; ++i) world.connect_tcp(static_cast<ChannelId>(kFirstTcpChannel + i));
+  world.client.send(kStdio, 4'000'000);
+  world.server.send(kStdio, 4'000'000);
+  const auto done = [&] { return world.server.ended(kStdio) && world.client.ended(kStdio); };
+  EXPECT_TRUE(world.run_until(done, seconds(1))) << "UDP was waited for";
+  EXPECT_TRUE(world.server.intact() && world.client.intact());
+}
+
+TEST(UdpScenario, WhereNoneCameBeforeUdpIsUsedAllTheSameWhenItComes) {
+  WorldSettings settings = clean();
+  settings.client_doubts_udp = true;
+  World world(settings);
+  world.client.send(kStdio, 4'000'000);
+  ASSERT_TRUE(world.run_until([&] { return world.server.ended(kStdio); }, seconds(20)));
+  EXPECT_TRUE(world.server.intact());
+  EXPECT_EQ(world.client.session().wished_links(), 1U);
+  EXPECT_FALSE(world.client.has_event(SessionEventKind::kUdpBlocked));
+  EXPECT_GE(world.up(0).offered, 3000U) << "datagrams";
+}
+
 TEST(UdpScenario, ALinkThatEndsAmongOthersLosesNothing) {
   WorldSettings settings = blocked(milliseconds(20));
   settings.ssh_rate_bps = 10e6;

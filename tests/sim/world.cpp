@@ -35,6 +35,7 @@ unsigned channels_of(Role role, const WorldSettings& settings) {
 SessionConfig session_config(Role role, const WorldSettings& settings) {
   SessionConfig config;
   config.max_stream_rate = settings.max_stream_rate;
+  config.doubts_datagrams = role == Role::kClient && settings.client_doubts_udp;
   config.role = role;
   config.channels = channels_of(role, settings);
   config.memory = role == Role::kServer ? settings.server_memory.value_or(settings.memory) : settings.memory;

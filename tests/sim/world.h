@@ -39,6 +39,7 @@ struct WorldSettings {
   // Links of another world, crossed instead of `up` and `down`: see run_together().
   std::shared_ptr<Link> shared_up;
   std::shared_ptr<Link> shared_down;
+  bool client_doubts_udp = false;
   bool server_knows_client = true;  // the client's datagrams come from the address that its log-in came from
   Duration begins{};                // when both ends are logged in and know the keys
   Duration access_delay{};          // of this world alone, each way, before the link

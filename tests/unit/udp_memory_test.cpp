@@ -1,0 +1,56 @@
+#include "client/udp_memory.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+
+namespace mcdtp {
+namespace {
+
+namespace fs = std::filesystem;
+
+class UdpMemoryTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "mcdtp-memory-XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    dir_ = name;
+  }
+  void TearDown() override { fs::remove_all(dir_); }
+
+  UdpMemory memory(const std::string& config) const { return UdpMemory(dir_.string(), SshConfig(config)); }
+
+  fs::path dir_;
+};
+
+const std::string kHost = "user u\nhostname h\nport 22\n";
+
+TEST_F(UdpMemoryTest, HoldsUntilItsTimeIsOverOrItIsForgotten) {
+  const UdpMemory one = memory(kHost);
+  EXPECT_FALSE(one.is_blocked(1000));
+  EXPECT_TRUE(one.remember(1000));
+  EXPECT_TRUE(one.is_blocked(1000 + UdpMemory::kPeriod - 1));
+  EXPECT_FALSE(one.is_blocked(1000 + UdpMemory::kPeriod));
+  one.forget();
+  EXPECT_FALSE(one.is_blocked(1000));
+}
+
+// Whoever logs in there, by whatever name: the network is the same.
+TEST_F(UdpMemoryTest, TellsHostsPortsAndWaysApart) {
+  memory(kHost).remember(1000);
+  EXPECT_TRUE(memory("user v\nhostname h\nport 22\nidentityfile ~/.ssh/two\n").is_blocked(1000));
+  EXPECT_FALSE(memory("user u\nhostname i\nport 22\n").is_blocked(1000));
+  EXPECT_FALSE(memory("user u\nhostname h\nport 23\n").is_blocked(1000));
+  EXPECT_FALSE(memory(kHost + "proxyjump j\n").is_blocked(1000));
+  EXPECT_FALSE(memory(kHost + "proxycommand c\n").is_blocked(1000));
+}
+
+TEST_F(UdpMemoryTest, WithoutAPlaceNothingIsRemembered) {
+  const UdpMemory none("", SshConfig(kHost));
+  EXPECT_FALSE(none.remember(1000));
+  EXPECT_FALSE(none.is_blocked(1000));
+}
+
+}  // namespace
+}  // namespace mcdtp
