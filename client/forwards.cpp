@@ -6,8 +6,9 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cstdlib>
+
+#include "common/core/whole_number.h"
 
 namespace mcdtp {
 namespace {
@@ -42,13 +43,10 @@ std::optional<std::string> expand_environment(std::string_view text) {
 std::optional<std::uint16_t> parse_port(const std::string& text) {
   const auto digits =
       std::find_if_not(text.begin(), text.end(), [](unsigned char c) { return std::isspace(c); });
-  const char* begin = text.data() + (digits - text.begin());
-  const char* end = text.data() + text.size();
-  if (begin != end && *begin == '+' && begin + 1 != end && begin[1] != '-') ++begin;
-  long long number = 0;
-  const auto [stop, error] = std::from_chars(begin, end, number);
-  if (error == std::errc() && stop == end && number >= 0 && number <= 65535)
-    return static_cast<std::uint16_t>(number);
+  std::string_view word(digits, text.end());
+  if (word.starts_with('+') && !word.starts_with("+-")) word.remove_prefix(1);
+  const auto number = parse_whole<long long>(word);
+  if (number && *number >= 0 && *number <= 65535) return static_cast<std::uint16_t>(*number);
   const servent* service = getservbyname(text.c_str(), "tcp");
   if (service == nullptr) return std::nullopt;
   return ntohs(static_cast<std::uint16_t>(service->s_port));

@@ -188,7 +188,8 @@ int run(int argc, char** argv) {
     case mcdtp::Action::kHelp: return print(mcdtp::help_text());
     case mcdtp::Action::kVersion: return print("mcdtp-shim " MCDTP_VERSION "\n");
     case mcdtp::Action::kHandOver:
-      if (options.message == "-G" && !mcdtp::look_for_real_ssh()) return print(mcdtp::least_config(options));
+      if (options.print_configuration && !mcdtp::look_for_real_ssh())
+        return print(mcdtp::least_config(options));
       become_ssh(options, options.message);
     case mcdtp::Action::kRun: break;
   }

@@ -158,6 +158,7 @@ void Parser::judge() {
   refuse_leading_dash("host", options_.host);
   refuse_leading_dash("user", options_.user.value_or(""));
   if (decided()) return;
+  options_.print_configuration = settings_.print_configuration;
   auto reason = reason_for_real_ssh(settings_);
   if (!reason && options_.subsystem && !options_.command) reason = "-s without a subsystem";
   if (!reason && options_.background && !options_.command && !options_.no_command)

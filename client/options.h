@@ -28,6 +28,7 @@ enum class BackendChoice { kAuto, kLibssh2, kSsh };
 struct Options {
   Action action = Action::kRun;
   std::string message;  // kUsageError: the sentence. kHandOver: what only the real ssh can do, for -v
+  bool print_configuration = false;  // -G: kHandOver, where there is an ssh
 
   std::string host;                          // as given, without user, port and scheme; never starts with "-"
   std::optional<std::string> user;           // unset: ssh's configuration decides

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <span>
 
 #include "common/core/congestion/congestion.h"
 #include "common/core/scaled_number.h"
+#include "common/core/whole_number.h"
 
 namespace mcdtp {
 namespace {
@@ -24,11 +24,8 @@ bool all_digits(std::string_view text) {
 
 // Nothing when `text` is not all digits or the number is outside [low, high].
 std::optional<unsigned> parse_count(std::string_view text, unsigned low, unsigned high) {
-  unsigned value = 0;
-  if (!all_digits(text)) return std::nullopt;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || value < low || value > high) return std::nullopt;
-  return value;
+  const auto value = parse_whole<unsigned>(text);
+  return value && *value >= low && *value <= high ? value : std::nullopt;
 }
 
 // "a, b and c".

@@ -8,25 +8,17 @@
 #include <array>
 #include <cctype>
 #include <cerrno>
-#include <charconv>
 
 #include "client/child_process.h"
 #include "client/known_hosts.h"
 #include "client/ssh_exec.h"
+#include "common/core/whole_number.h"
 #include "common/io/file_text.h"
 
 namespace mcdtp {
 namespace {
 
 constexpr int kCannotRun = 255;
-
-template <typename Number>
-std::optional<Number> parse_number(const std::string& text) {
-  Number value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> parts;
@@ -121,7 +113,7 @@ bool SshConfig::is_given(const std::string& keyword) const {
   return !given.empty() && given != "none";
 }
 
-std::optional<std::uint16_t> SshConfig::port() const { return parse_number<std::uint16_t>(text("port")); }
+std::optional<std::uint16_t> SshConfig::port() const { return parse_whole<std::uint16_t>(text("port")); }
 
 AddressFamily SshConfig::address_family() const {
   const std::string family = text("addressfamily");
@@ -130,15 +122,15 @@ AddressFamily SshConfig::address_family() const {
 }
 
 std::optional<unsigned> SshConfig::connect_timeout() const {
-  return parse_number<unsigned>(text("connecttimeout"));
+  return parse_whole<unsigned>(text("connecttimeout"));
 }
 
 unsigned SshConfig::server_alive_interval() const {
-  return parse_number<unsigned>(text("serveraliveinterval")).value_or(0);
+  return parse_whole<unsigned>(text("serveraliveinterval")).value_or(0);
 }
 
 unsigned SshConfig::server_alive_count() const {
-  return parse_number<unsigned>(text("serveralivecountmax")).value_or(0);
+  return parse_whole<unsigned>(text("serveralivecountmax")).value_or(0);
 }
 
 // `ssh -G` calls QUIET by its other name.

@@ -172,7 +172,7 @@ void apply_flag(SshSettings& settings, char letter) {
     case 't': settings.request_tty = RequestTty::kYes; break;
     case 'T': settings.request_tty = RequestTty::kNo; break;
     case 'v': raise_log_level(settings); break;
-    case 'G':
+    case 'G': settings.print_configuration = true; [[fallthrough]];
     case 'M':
     case 'V': leave_to_ssh(settings, std::string("-") + letter); break;
     default: break;  // the bootstrap ssh's affair

@@ -29,10 +29,11 @@ struct SshSettings {
   std::optional<bool> tunnel;
   std::optional<std::string> stdio_forward;  // -W; session_type is then kNone
   std::string config_file;                   // -F
-  std::optional<int> log_level;  // ssh's numbers: 0 quiet, 2 error, 3 info (its default), 5 to 7 debug
-  bool debug_seen = false;       // from the second -v on the level goes up by one
-  bool forwards = false;         // -L, -R, -D or their keywords; ClearAllForwardings undoes them
-  std::string only_ssh;          // the first option met that only ssh itself can do; empty: none
+  std::optional<int> log_level;      // ssh's numbers: 0 quiet, 2 error, 3 info (its default), 5 to 7 debug
+  bool debug_seen = false;           // from the second -v on the level goes up by one
+  bool forwards = false;             // -L, -R, -D or their keywords; ClearAllForwardings undoes them
+  bool print_configuration = false;  // -G
+  std::string only_ssh;              // the first option met that only ssh itself can do; empty: none
 };
 
 // Applies one short option; our own -c N must not come here. Returns whether the bootstrap ssh gets the

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/core/check.h"
+#include "common/core/whole_number.h"
 
 namespace mcdtp {
 namespace {
@@ -200,10 +201,8 @@ void KeptWords::keep(std::string word) {
 }
 
 std::optional<std::uint16_t> parse_port(std::string_view text) {
-  std::uint16_t port = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-  if (error != std::errc() || end != text.data() + text.size() || port == 0) return std::nullopt;
-  return port;
+  const auto port = parse_whole<std::uint16_t>(text);
+  return port != 0 ? port : std::nullopt;
 }
 
 std::optional<Destination> parse_destination(std::string_view text) {

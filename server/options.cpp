@@ -2,12 +2,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <stdexcept>
 #include <string_view>
 
 #include "common/core/congestion/congestion.h"
+#include "common/core/whole_number.h"
 
 namespace mcdtp {
 namespace {
@@ -16,14 +16,6 @@ using Words = std::vector<std::string>;
 
 [[noreturn]] void refuse(const std::string& reason) {
   throw std::runtime_error("read the options: " + reason);
-}
-
-template <typename Number>
-std::optional<Number> parse_number(std::string_view text) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
 }
 
 std::pair<std::string, std::string> parse_environment(const std::string& text) {
@@ -154,8 +146,8 @@ void parse_all(const Words& words, ServerOptions& options) {
 std::optional<PortRange> parse_port_range(const std::string& text) {
   const std::size_t dash = text.find('-');
   const std::size_t after = dash == text.npos ? text.size() : dash + 1;
-  const auto low = parse_number<std::uint16_t>(std::string_view(text).substr(0, dash));
-  const auto high = parse_number<std::uint16_t>(std::string_view(text).substr(after));
+  const auto low = parse_whole<std::uint16_t>(std::string_view(text).substr(0, dash));
+  const auto high = parse_whole<std::uint16_t>(std::string_view(text).substr(after));
   if (!low || !high || *low == 0 || *low > *high) return std::nullopt;
   return PortRange{*low, *high};
 }

@@ -1,10 +1,10 @@
 #include "common/core/greeting.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "common/core/check.h"
 #include "common/core/exec_words.h"
+#include "common/core/whole_number.h"
 
 namespace mcdtp {
 namespace {
@@ -181,10 +181,7 @@ std::optional<std::string_view> take_until(std::string_view& text, char end) {
 
 // 1 to 65535 with no leading zero.
 std::optional<std::uint16_t> parse_port(std::string_view text) {
-  std::uint16_t port = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-  if (error != std::errc() || end != text.data() + text.size() || text[0] == '0') return std::nullopt;
-  return port;
+  return text.starts_with('0') ? std::nullopt : parse_whole<std::uint16_t>(text);
 }
 
 // "-" is an empty list.

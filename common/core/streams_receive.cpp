@@ -133,7 +133,9 @@ std::optional<std::string> Streams::on_open(const OpenFrame& frame) {
 }
 
 std::optional<std::string> Streams::on_opened(const OpenedFrame& frame) {
-  if (frame.stream % 2 != next_own_ % 2) return "the peer said OPENED of a stream of its own";
+  const bool is_open_anyway = frame.stream == kStdio || frame.stream == kStderr;
+  if (is_open_anyway || frame.stream % 2 != next_own_ % 2)
+    return "the peer said OPENED of a stream that is not ours";
   Stream* stream = find(frame.stream);
   if (stream == nullptr) return absent(frame.stream);
   if (stream->reached) return std::nullopt;

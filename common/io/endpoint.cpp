@@ -3,9 +3,10 @@
 #include <arpa/inet.h>
 #include <net/if.h>
 
-#include <charconv>
 #include <cstring>
 #include <system_error>
+
+#include "common/core/whole_number.h"
 
 namespace mcdtp {
 namespace {
@@ -21,10 +22,7 @@ sockaddr_in make_v4(in_addr address, in_port_t network_port) {
 // An interface's number from its name or its digits.
 std::optional<std::uint32_t> scope_id(std::string_view zone) {
   if (const unsigned index = if_nametoindex(std::string(zone).c_str()); index != 0) return index;
-  std::uint32_t id = 0;
-  const auto [end, error] = std::from_chars(zone.data(), zone.data() + zone.size(), id);
-  if (error != std::errc{} || end != zone.data() + zone.size()) return std::nullopt;
-  return id;
+  return parse_whole<std::uint32_t>(zone);
 }
 
 std::optional<sockaddr_in6> parse_v6(std::string_view text, std::uint16_t port) {

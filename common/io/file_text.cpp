@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cerrno>
+#include <vector>
 
 namespace mcdtp {
 
@@ -15,7 +16,8 @@ FileText read_file_text(const std::string& path, std::size_t most) {
   if (fd < 0) return {"", errno};
   struct stat file {};
   if (fstat(fd, &file) == 0 && S_ISFIFO(file.st_mode)) result.error = EOPNOTSUPP;
-  std::array<char, 65536> buffer{};
+  // Not on the stack, which may be small.
+  std::vector<char> buffer(65536);
   while (result.error == 0) {
     const ssize_t got = read(fd, buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;

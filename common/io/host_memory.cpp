@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 
 #include "common/core/credit.h"
+#include "common/core/whole_number.h"
 #include "common/io/file_text.h"
 
 namespace mcdtp {
@@ -26,9 +26,8 @@ std::uint64_t host_memory() {
 // "max" is no number.
 std::uint64_t limit_in(const std::string& folder) {
   const FileText file = read_file_text(folder + "/memory.max");
-  std::uint64_t limit = 0;
-  const auto [end, error] = std::from_chars(file.text.data(), file.text.data() + file.text.size(), limit);
-  return error == std::errc{} ? limit : kUnknown;
+  return parse_whole<std::uint64_t>(std::string_view(file.text).substr(0, file.text.find('\n')))
+      .value_or(kUnknown);
 }
 
 // `ulimit -v` and `-d`.

@@ -509,6 +509,7 @@ TEST(Streams, OpenedIsToldOnceAndOnlyOfOurs) {
   EXPECT_FALSE(opener.streams.on_opened({id}));
   EXPECT_EQ(opener.count_news(Kind::kReached, id), 1u);
   EXPECT_TRUE(opener.streams.on_opened({kFirstServerStream}));
+  EXPECT_TRUE(opener.streams.on_opened({kStdio}));
   EXPECT_TRUE(opener.streams.on_opened({kStderr}));
   EXPECT_TRUE(opener.streams.on_opened({id + 2}));
 }
