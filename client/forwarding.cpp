@@ -20,6 +20,20 @@ std::string name_of(const ListenEnd& end) {
   return end.path.empty() ? "listen port " + std::to_string(end.port) : "listen path " + end.path;
 }
 
+std::string name_of(const ForwardEnd& end) {
+  return end.path.empty() ? end.host + " port " + std::to_string(end.port) : end.path;
+}
+
+// "port 2049 to nfs port 2049".
+std::string way_of(const Forward& forward, std::uint16_t port) {
+  const bool by_socks =
+      forward.kind == Forward::Kind::kDynamic || forward.kind == Forward::Kind::kRemoteDynamic;
+  const std::string& path = forward.listen.path;
+  return (path.empty() ? "port " + std::to_string(port) : path) + " to " +
+         (by_socks ? "where SOCKS says" : name_of(forward.connect));
+}
+std::string way_of(const Forward& forward) { return way_of(forward, forward.listen.port); }
+
 }  // namespace
 
 std::string open_failure(const Dialer::Outcome& outcome) {
@@ -81,6 +95,7 @@ bool Forwarding::listen(const Forward& forward) {
       say(LogLevel::kError, kListener + "cannot listen to port: " + std::to_string(end.port));
     return false;
   }
+  callbacks_.tell("forwarding " + way_of(forward));
   const Entrance& at = entrances_[&forward];
   for (OwnedFd& socket : listening.sockets) {
     listeners_.push_back(std::make_unique<Listener>(
@@ -93,6 +108,7 @@ bool Forwarding::listen(const Forward& forward) {
 }
 
 void Forwarding::accept(const Forward& forward, const Entrance& at, std::shared_ptr<Descriptor> socket) {
+  callbacks_.tell("a connection from " + way_of(forward));
   if (forward.kind == Forward::Kind::kDynamic) return open_door(at, std::move(socket));
   Forwarder::Hooks hooks;
   hooks.on_failed = [this, channel = next_channel()](const Dialer::Outcome& outcome) {
@@ -174,6 +190,7 @@ void Forwarding::on_answer(StreamId stream, Remote& remote) {
 }
 
 void Forwarding::on_bound(const Remote& remote, std::uint16_t port) {
+  callbacks_.tell("the far side forwards " + way_of(remote.forward, port));
   const ForwardEnd& to = remote.forward.connect;
   if (!remote.forward.listen.path.empty() || remote.forward.listen.port != 0) return;
   const bool dynamic = remote.forward.kind == Forward::Kind::kRemoteDynamic;
@@ -216,6 +233,7 @@ void Forwarding::on_opened(StreamId stream, const std::string& text) {
     return driver_.kick();
   }
   const Forward& forward = asked->second.forward;
+  callbacks_.tell("a connection from the far side's " + way_of(forward));
   if (forward.kind == Forward::Kind::kRemoteDynamic) {
     socks_streams_[stream];
   } else {
@@ -231,13 +249,12 @@ void Forwarding::connect(StreamId stream, const ForwardEnd& to) {
 }
 
 bool Forwarding::say_connect_failed(const ForwardEnd& to, const Dialer::Outcome& outcome) {
-  const std::string name = to.path.empty() ? to.host + " port " + std::to_string(to.port) : to.path;
   if (outcome.reason == ResetReason::kUnknownName || outcome.reason == ResetReason::kNoNameServer) {
     say(LogLevel::kError, "connect_to " + to.host + ": unknown host (" + outcome.error + ")");
   } else if (outcome.at_once) {
-    say(LogLevel::kError, "connect to " + name + " failed: " + outcome.error);
+    say(LogLevel::kError, "connect to " + name_of(to) + " failed: " + outcome.error);
   } else {
-    say(LogLevel::kError, "connect_to " + name + ": failed.");
+    say(LogLevel::kError, "connect_to " + name_of(to) + ": failed.");
   }
   return false;
 }

@@ -26,6 +26,8 @@ class Forwarding {
     std::function<void()> on_idle;
     // One line for the user, who wants to hear lines of that level.
     std::function<void(const std::string&)> say;
+    // One line for who wants to follow what happens.
+    std::function<void(const std::string&)> tell;
   };
 
   // REQUIRES: driver and plan outlive this object.

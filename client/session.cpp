@@ -134,9 +134,9 @@ ClientSession::ClientSession(const Options& options, const ForwardPlan& plan, Lo
               {[this](const SessionEvent& event) { on_event(event); },
                [this](const StreamNews& news) { on_stream_news(news); }, [this] { on_ssh_end(); },
                [this](ChannelId id) { tcp_->on_link_end(id); }}),
-      forwarding_(
-          driver_, plan,
-          {std::move(on_ready), [this] { end(kFailed); }, [this] { end_if_done(); }, write_line_if_room}) {
+      forwarding_(driver_, plan,
+                  {std::move(on_ready), [this] { end(kFailed); }, [this] { end_if_done(); },
+                   write_line_if_room, [this](const std::string& line) { tell(line); }}) {
   const Greeting& greeting = *login.finder.greeting();
   const auto addresses = far_addresses(login);
   // First: the command may run already and have ended, and its end be among the early bytes.

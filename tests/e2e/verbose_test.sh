@@ -1,5 +1,5 @@
 #!/bin/bash
-# What -v tells, on stderr alone: backend, addresses tried, each channel proved, the control link.
+# What -v tells, on stderr alone: backend, addresses tried, each channel proved, the control link, what is forwarded.
 . "$(dirname "$0")/lib.sh"
 e2e_start
 has() { grep -q -- "$1" "$dir/log"; }
@@ -25,6 +25,19 @@ out_is word && err_is ""
 step "--port-range"
 shim -v -c 1 --port-range 61500-61510 far 'head -n 1' <"$dir/stdin" >"$dir/got" 2>"$dir/log" 8>&- &
 until_true has "^mcdtp-shim: channel 0: proved, UDP to 127.0.0.1:615[01][0-9]$"
+echo word >&8
+wait $! || fail "status $?"
+
+step "forwarded ports"
+near=$(free_port) there=$(free_port) socks=$(free_port) nobody=$(free_port)
+shim -v -L "$near:localhost:$there" -D "$socks" -R "$there:localhost:$nobody" far 'head -n 1' <"$dir/stdin" >"$dir/got" 2>"$dir/log" 8>&- &
+until_true has "^mcdtp-shim: the far side forwards port $there to localhost port $nobody$"
+has "^mcdtp-shim: forwarding port $near to localhost port $there$" || fail "-L"
+has "^mcdtp-shim: forwarding port $socks to where SOCKS says$" || fail "-D"
+{ exec 7<>"/dev/tcp/127.0.0.1/$near"; } 2>/dev/null || fail "nothing listens"
+until_true has "^mcdtp-shim: a connection from port $near to localhost port $there$"
+until_true has "^mcdtp-shim: a connection from the far side's port $there to localhost port $nobody$"
+exec 7<&-
 echo word >&8
 wait $! || fail "status $?"
 

@@ -79,7 +79,7 @@ class ForwardingTest : public testing::Test {
       pair_.client,
       plan_,
       {[this] { ready_ = true; }, [this] { failed_ = true; }, [this] { was_idle_ = forwarding_.is_idle(); },
-       [this](const std::string& line) { said_.push_back(line); }}};
+       [this](const std::string& line) { said_.push_back(line); }, [](const std::string&) {}}};
 };
 
 TEST_F(ForwardingTest, HostileServerReachesNothingThatWasNotAskedFor) {
