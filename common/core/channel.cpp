@@ -27,7 +27,7 @@ void Channel::on_heard(Time now) {
   if (!proved() && next_probe_ < kNever && last_probe_ + kProbeWhereHeard <= now) next_probe_ = now;
 }
 
-Channel::Due Channel::on_timeout(Time now) {
+bool Channel::on_timeout(Time now) {
   if (next_probe_ <= now) {
     last_probe_ = now;
     if (!proved()) give_up_old_probes(now);
@@ -36,21 +36,16 @@ Channel::Due Channel::on_timeout(Time now) {
     next_probe_ = unproved.empty() ? kNever : now + probe_interval_;
     probe_interval_ = std::min(2 * probe_interval_, kMaxProbeInterval);
   }
-  if (silence_timer() <= now) {
-    silent_ = true;
-    return Due::kSilence;
-  }
-  if (!datagram_ || !proved()) return Due::kNothing;
+  if (!datagram_ || !proved()) return false;
   // While something is outstanding the probe time-out asks, and a PING between would put it off for ever.
   if (sent.packets_outstanding() == 0) keep_alive(now);
-  if (probe_timer() > now) return Due::kNothing;
+  if (probe_timer() > now) return false;
   loss.on_probe_timeout();
-  ping_due_ = true;
-  return Due::kProbeTimeout;
+  return ping_due_ = true;
 }
 
 Time Channel::next_timeout() const {
-  Time next = std::min(next_probe_, silence_timer());
+  Time next = next_probe_;
   if (!datagram_ || !proved()) return next;
   if (!ping_due_)
     next = std::min(next, sent.packets_outstanding() == 0 ? last_sent_ + kKeepalive : probe_timer());
@@ -58,9 +53,12 @@ Time Channel::next_timeout() const {
 }
 
 // The kernel of whoever stands between may take what comes, and go on saying so, for ever.
-Time Channel::silence_timer() const {
-  const bool waits = is_tcp() && proved() && !silent_ && sent.packets_outstanding() > 0;
-  return waits ? loss.waiting_since() + kLinkPatience : kNever;
+Time Channel::silence_timer(Time any_reported) const {
+  if (!is_link() || sent.packets_outstanding() == 0) return kNever;
+  const Time since = loss.waiting_since();
+  const Duration soon =
+      std::clamp<Duration>(4 * loss.rtt().smoothed(), kLinkPatienceAmongOthers, kLinkPatience);
+  return since + (any_reported > since + soon / 2 ? soon : kLinkPatience);
 }
 
 // Where nothing answers, nothing would ever resolve them, and all sent since would be kept behind them.

@@ -41,8 +41,10 @@ class Channel {
   static constexpr Duration kKeepalive = seconds(15);
   // Probe time-outs in a row after which a channel is no longer used until it proves itself again.
   static constexpr int kDoubtAfterProbes = 3;
-  // A direct TCP connection of whose packets none is reported for so long is passed over.
+  // A direct TCP connection of whose packets none is reported for so long is passed over; or, where others are heard of,
+  // for four round trips, and the second at least.
   static constexpr Duration kLinkPatience = seconds(6);
+  static constexpr Duration kLinkPatienceAmongOthers = seconds(1);
   // What a stream channel may hold unreported, in bytes.
   static constexpr std::uint64_t kMinStreamWindow = 64 * 1024;
   static constexpr std::uint64_t kMaxStreamWindow = 8 << 20;
@@ -61,10 +63,16 @@ class Channel {
   // A TCP connection that has proved itself and answers.
   bool is_link() const { return is_tcp() && proved() && !silent_; }
   void on_answer() { silent_ = false; }
+  void on_silence() { silent_ = true; }
+  // When a TCP connection is silent. `any_reported`: the latest last_reported() of all such.
+  Time silence_timer(Time any_reported) const;
+  // When a report last covered what was outstanding.
+  Time last_reported() const { return last_reported_; }
   // True: it was not proved before.
   bool on_covered(Time now, const SentPacket& packet);
   // A report covered what was outstanding; it came as a datagram, or by the control link.
-  void on_reported(bool by_datagram) {
+  void on_reported(Time now, bool by_datagram) {
+    last_reported_ = now;
     reports_by_link_ = by_datagram ? 0 : std::min(reports_by_link_ + 1, kReportsByLink);
     unreported_ = 0;
   }
@@ -75,9 +83,9 @@ class Channel {
 
   // Unproved addresses are probed again and again, ever more slowly.
   void probe_soon(Time now);
-  // Time-outs that are this channel's own. Returns what the session has to do.
-  enum class Due : std::uint8_t { kNothing, kProbeTimeout, kSilence };
-  Due on_timeout(Time now);
+  // Time-outs that are this channel's own.
+  // True: a probe time-out has passed, and the session has to probe.
+  bool on_timeout(Time now);
   // When on_timeout() has something to do.
   Time next_timeout() const;
   // The address that the next packet is to probe, taken off the list.
@@ -128,7 +136,6 @@ class Channel {
   // So many reports in a row by the control link: nothing comes on the channel. Fewer may have been the faster.
   static constexpr int kReportsByLink = 4;
 
-  Time silence_timer() const;
   Time probe_timer() const { return loss.probe_timer(sent, longest_report_delay()); }
   Duration longest_report_delay() const;
 
@@ -147,6 +154,7 @@ class Channel {
   Time last_probe_{};
   Duration probe_interval_ = kFirstProbeInterval;
   Time last_sent_{};
+  Time last_reported_{};
   Time next_floor_{};
   Duration told_interval_{};  // the wish that the last floor spoke
 };

@@ -143,6 +143,7 @@ std::optional<StreamNews> Session::poll_stream_news() {
 
 void Session::on_timeout(Time now) {
   if (peer_failed_) return;
+  const Time reported = links_reported();
   for (auto& [id, channel] : channels_) {
     if (channel.loss.loss_timer() <= now) {
       ReportSample sample;
@@ -150,11 +151,8 @@ void Session::on_timeout(Time now) {
       feed_congestion(now, channel, sample);
       leave_small_path(now, channel);
     }
-    switch (channel.on_timeout(now)) {
-      case Channel::Due::kProbeTimeout: probe_timed_out(now, channel); break;
-      case Channel::Due::kSilence: pass_over(now, channel); break;
-      case Channel::Due::kNothing: break;
-    }
+    if (channel.on_timeout(now)) probe_timed_out(now, channel);
+    if (channel.silence_timer(reported) <= now) pass_over(now, channel);
   }
   keep_ssh_alive(now);
   run_early(now);
@@ -186,8 +184,16 @@ void Session::probe_timed_out(Time now, Channel& channel) {
 
 // Its packets are not lost, but whoever waits for them would wait for ever.
 void Session::pass_over(Time now, Channel& link) {
+  link.on_silence();
   lose_all(now, link);
   events_.push_back({SessionEventKind::kChannelDoubted, link.id(), 0, {}});
+}
+
+Time Session::links_reported() const {
+  Time last{};
+  for (auto it = channels_.lower_bound(kFirstTcpChannel); it != channels_.end(); ++it)
+    last = std::max(last, it->second.last_reported());
+  return last;
 }
 
 Duration Session::udp_patience() const {
@@ -255,7 +261,9 @@ Time Session::data_timer() const {
 Time Session::next_timeout() const {
   if (peer_failed_) return kNever;
   Time next = std::min(report_timer(), data_timer());
-  for (const auto& [id, channel] : channels_) next = std::min(next, channel.next_timeout());
+  const Time reported = links_reported();
+  for (const auto& [id, channel] : channels_)
+    next = std::min({next, channel.next_timeout(), channel.silence_timer(reported)});
   if (has_nothing_new()) next = std::min(next, copies_.due());
   return std::min({next, udp_deadline(), early_timer()});
 }

@@ -195,6 +195,7 @@ class Session {
   void count_in_flight();
   void probe_timed_out(Time now, Channel& channel);
   void pass_over(Time now, Channel& link);
+  Time links_reported() const;
   void keep_ssh_alive(Time now);
 
   // before any datagram channel is proved: session_early.cpp

@@ -147,7 +147,7 @@ void Session::on_report(Time now, const Channel& from, const ReportFrame& report
   channel->statistics.bytes_covered += sample.covered + sample.found;
   if (channel->is_datagram()) copies_.on_report(news.covered.size(), 0);
   if (channel->is_datagram()) channel->flow->on_found(sample.found);
-  if (!news.covered.empty()) channel->on_reported(from.is_datagram());
+  if (!news.covered.empty()) channel->on_reported(now, from.is_datagram());
   if (!was_proved && channel->proved()) lose_unheard(now, *channel);
   lose(now, *channel, sample);
   if (news.rtt) take_rate(*channel, *channel->sent.find(report.ranges.front().end - 1), sample);

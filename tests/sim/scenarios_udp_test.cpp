@@ -365,6 +365,23 @@ TEST(UdpScenario, ALinkThatStandsAndCarriesNothingIsPassedOver) {
                               seconds(200)));
 }
 
+// What it holds comes sooner by the others.
+TEST(UdpScenario, OneOfManyLinksThatCarriesNothingIsPassedOverSoon) {
+  WorldSettings settings = blocked(milliseconds(20));
+  settings.ssh_rate_bps = 10e6;
+  settings.client_doubts_udp = true;
+  World world(settings);
+  for (ChannelId i = 0; i < 4; ++i) world.connect_tcp(static_cast<ChannelId>(kFirstTcpChannel + i));
+  world.client.send(kStdio, 5'000'000);
+  world.server.send(kStdio, 5'000'000);
+  world.at(milliseconds(500), [&] { world.stall_pipe(kFirstTcpChannel + 1, seconds(60)); });
+  EXPECT_TRUE(
+      world.run_until([&] { return world.server.ended(kStdio) && world.client.ended(kStdio); }, seconds(3)));
+  EXPECT_TRUE(world.server.intact() && world.client.intact());
+  EXPECT_TRUE(world.run_until(
+      [&] { return !world.client.session().channel(kFirstTcpChannel + 1)->is_silent(); }, seconds(100)));
+}
+
 // What it carried is forgotten by then, for reports went out on it meanwhile.
 TEST(UdpScenario, ALinkThatWasPassedOverWhileIdleComesBack) {
   World world(WorldSettings{});

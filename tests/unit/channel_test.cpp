@@ -74,9 +74,9 @@ TEST(Channel, KeepaliveWhenIdle) {
   // A report asks for none, and shows nothing.
   channel.on_sent(at(2s), false);
   EXPECT_EQ(channel.next_timeout(), at(1s + Channel::kKeepalive));
-  EXPECT_EQ(channel.on_timeout(at(10s)), Channel::Due::kNothing);
+  EXPECT_FALSE(channel.on_timeout(at(10s)));
   EXPECT_FALSE(channel.ping_due());
-  EXPECT_EQ(channel.on_timeout(at(16s)), Channel::Due::kNothing);
+  EXPECT_FALSE(channel.on_timeout(at(16s)));
   EXPECT_TRUE(channel.ping_due());
   EXPECT_EQ(channel.next_timeout(), kNever);
   send(channel, at(16s), 4, true);
@@ -92,7 +92,7 @@ TEST(Channel, ProbeTimeoutsThenDoubt) {
   for (int i = 1; i <= Channel::kDoubtAfterProbes; ++i) {
     EXPECT_EQ(channel.steady(), i == 1);
     const Time now = channel.next_timeout();
-    ASSERT_EQ(channel.on_timeout(now), Channel::Due::kProbeTimeout);
+    ASSERT_TRUE(channel.on_timeout(now));
     EXPECT_EQ(channel.loss.probes_unanswered(), i);
     send(channel, now, 4, true);
   }
@@ -110,15 +110,24 @@ TEST(Channel, ProbeTimeoutsThenDoubt) {
 TEST(Channel, ALinkThatReportsNothingForLongIsSilent) {
   Channel link(kFirstTcpChannel, false);
   link.on_covered(at(0s), SentPacket{});
-  EXPECT_EQ(link.next_timeout(), kNever) << "nothing is outstanding";
+  EXPECT_EQ(link.silence_timer(at(0s)), kNever) << "nothing is outstanding";
   send(link, at(1s), 0, true);
-  EXPECT_EQ(link.next_timeout(), at(1s + Channel::kLinkPatience));
-  EXPECT_EQ(link.on_timeout(at(1s + Channel::kLinkPatience - 1ns)), Channel::Due::kNothing);
-  EXPECT_EQ(link.on_timeout(at(1s + Channel::kLinkPatience)), Channel::Due::kSilence);
+  EXPECT_EQ(link.silence_timer(at(1s)), at(1s + Channel::kLinkPatience));
+  link.on_silence();
   EXPECT_TRUE(link.is_silent());
-  EXPECT_EQ(link.next_timeout(), kNever);
+  EXPECT_EQ(link.silence_timer(at(1s)), kNever);
   link.on_answer();
   EXPECT_FALSE(link.is_silent());
+}
+
+// Four round trips are more than a second until one was seen.
+TEST(Channel, ALinkIsSilentSoonerWhereOthersAreHeardOf) {
+  Channel link(kFirstTcpChannel, false);
+  link.on_covered(at(0s), SentPacket{});
+  send(link, at(1s), 0, true);
+  const Duration soon = 4 * RttEstimator::kInitialRtt;
+  EXPECT_EQ(link.silence_timer(at(1s) + soon / 2), at(1s + Channel::kLinkPatience)) << "it may come yet";
+  EXPECT_EQ(link.silence_timer(at(1s) + soon / 2 + 1ns), at(1s) + soon);
 }
 
 TEST(Channel, StreamChannelsHaveNoTimersAndProveThemselvesOnce) {
