@@ -47,7 +47,7 @@ void add_common(CLI::App& app, ServerOptions& options, Words& environment) {
       ->allow_extra_args(false);
 }
 
-void add_rest(CLI::App& app, ServerOptions& options, std::string& ports) {
+void add_task(CLI::App& app, ServerOptions& options) {
   app.set_version_flag("--version", server_version());
   app.add_flag("--ask-env", options.asks_environment, "Ask on stdout for more variables, to come on stdin");
   app.add_flag("--no-command", options.no_command, "Run nothing: the client only forwards ports");
@@ -57,11 +57,27 @@ void add_rest(CLI::App& app, ServerOptions& options, std::string& ports) {
   app.add_flag_callback(
       "--no-forwards", [&options] { options.policy.local_forwards = options.policy.remote_forwards = false; },
       "Refuse to forward ports");
+}
+
+void add_ways(CLI::App& app, ServerOptions& options, std::string& ports) {
   app.add_option("--channels", options.channels, "UDP channels wished")
       ->check(CLI::Range(1U, unsigned{kMaxDatagramChannels}));
   app.add_option("--port-range", ports, "Ports to listen on, UDP and TCP")->type_name("LOW-HIGH");
   app.add_option("--memory", options.memory_bytes, "Bytes of memory for data on its way, at most")
       ->check(CLI::Range(kMinMemory, std::numeric_limits<std::uint64_t>::max()));
+  app.add_option("--mtu", options.max_datagram, "Bytes of UDP payload in a datagram, at most")
+      ->check(CLI::Range(kMinDatagram, kMaxDatagram));
+  const auto read_transport = [&options](const std::string& name) {
+    const auto transport = find_transport(name);
+    if (!transport) refuse("--transport " + name + ": there are auto, tcp and ssh");
+    options.transport = *transport;
+  };
+  app.add_option_function<std::string>("--transport", read_transport,
+                                       "What carries the data: as found, no UDP, or SSH alone")
+      ->type_name("auto|tcp|ssh");
+}
+
+void add_congestion(CLI::App& app, ServerOptions& options) {
   app.add_option("--cc", options.cc, "Congestion control")->type_name("NAME");
   app.add_option("--pacing", options.pacing, "How --cc fixed spaces what it sends, even or burst")
       ->type_name("NAME");
@@ -72,25 +88,10 @@ void add_rest(CLI::App& app, ServerOptions& options, std::string& ports) {
   app.add_option_function<std::string>("--coupling", read_coupling,
                                        "One congestion control for all channels, or one each")
       ->type_name("coupled|none");
-  const auto read_transport = [&options](const std::string& name) {
-    const auto transport = find_transport(name);
-    if (!transport) refuse("--transport " + name + ": there are auto, tcp and ssh");
-    options.transport = *transport;
-  };
-  app.add_option_function<std::string>("--transport", read_transport,
-                                       "What carries the data: as found, no UDP, or SSH alone")
-      ->type_name("auto|tcp|ssh");
-  app.add_option("--mtu", options.max_datagram, "Bytes of UDP payload in a datagram, at most")
-      ->check(CLI::Range(kMinDatagram, kMaxDatagram));
   app.add_option("--rate", options.rate_bps, "Bits of payload a second, for --cc fixed")
       ->check(CLI::Range(std::uint64_t{1}, std::numeric_limits<std::uint64_t>::max()));
   app.add_option("--max-rate", options.max_rate_bps, "Bits of payload a second at most, whatever --cc finds")
       ->check(CLI::Range(std::uint64_t{1}, std::numeric_limits<std::uint64_t>::max()));
-  app.footer(
-      "-- COMMAND, one word, is run by your shell; without it the shell reads from stdin.\n\n"
-      "For administrators, instead of all these; see mcdtp-server(1):\n"
-      "  --forced COMMAND [--limits FILE]   in authorized_keys: runs it, whatever the client asks for\n"
-      "  --ask [--limits FILE]              as a Subsystem in sshd_config");
 }
 
 // CLI11 takes the words last first.
@@ -118,12 +119,26 @@ bool speaks_our_version(const Words& words, ServerOptions& options) {
   return options.protocol == kProtocolVersion;
 }
 
+void check_congestion(const ServerOptions& options) {
+  if (options.cc == "fixed" && !options.rate_bps) refuse("--cc fixed needs --rate");
+  if (options.cc != "fixed" && options.rate_bps) refuse("--rate is for --cc fixed");
+  if (!find_pacing(options.pacing)) refuse("--pacing: there are even and burst");
+  if (!options.pacing.empty() && options.cc != "fixed") refuse("--pacing is for --cc fixed");
+}
+
 void parse_all(const Words& words, ServerOptions& options) {
   std::string ports;
   Words environment;
   CLI::App app("The far end of mcdtp-shim, which starts it through ssh.", "mcdtp-server");
   add_common(app, options, environment);
-  add_rest(app, options, ports);
+  add_task(app, options);
+  add_ways(app, options, ports);
+  add_congestion(app, options);
+  app.footer(
+      "-- COMMAND, one word, is run by your shell; without it the shell reads from stdin.\n\n"
+      "For administrators, instead of all these; see mcdtp-server(1):\n"
+      "  --forced COMMAND [--limits FILE]   in authorized_keys: runs it, whatever the client asks for\n"
+      "  --ask [--limits FILE]              as a Subsystem in sshd_config");
   try {
     parse_words(app, words);
   } catch (const CLI::CallForHelp&) {
@@ -135,10 +150,7 @@ void parse_all(const Words& words, ServerOptions& options) {
     options.ports = *range;
   else if (!ports.empty())
     refuse("--port-range: " + ports + " is not LOW-HIGH, two ports from 1 to 65535");
-  if (options.cc == "fixed" && !options.rate_bps) refuse("--cc fixed needs --rate");
-  if (options.cc != "fixed" && options.rate_bps) refuse("--rate is for --cc fixed");
-  if (!find_pacing(options.pacing)) refuse("--pacing: there are even and burst");
-  if (!options.pacing.empty() && options.cc != "fixed") refuse("--pacing is for --cc fixed");
+  check_congestion(options);
 }
 
 }  // namespace

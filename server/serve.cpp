@@ -83,7 +83,10 @@ class Server {
   int run();
 
  private:
-  void greet(Greeting& greeting, const Sockets& sockets, bool listens);
+  void make_driver(std::size_t channels);
+  void listen(const Endpoint& at);
+  void greet(Greeting& greeting, const Sockets& sockets);
+  void add_channels(Sockets sockets, const std::optional<LoginHost>& login_host);
   void finish_stdio();
   void on_port_asked_for();
   void start_command();
@@ -123,33 +126,42 @@ Server::Server(const ServerOptions& options) : options_(options) {
   Greeting greeting;
   greeting.cipher = preferred_cipher();
   random_bytes(greeting.secret);
+  if (greets_address) greeting.address = address->address_text();
   keys_ = std::make_unique<SessionKeys>(greeting.secret, greeting.cipher);
-  const std::size_t channels = sockets.empty() ? options.channels : sockets.size();
-  const SendingOptions sending{options.cc,           options.pacing,
-                               options.rate_bps,     options.coupling,
-                               options.max_datagram, options.memory_bytes,
-                               options.max_rate_bps, options.transport == Transport::kAuto};
+  make_driver(sockets.empty() ? options.channels : sockets.size());
+  forwarding_ = std::make_unique<ServerForwarding>(*driver_, options.policy, [this] { on_port_asked_for(); });
+  if (!sockets.empty()) listen(sockets.front()->local());
+  greet(greeting, sockets);
+  const auto login_host = peer ? std::optional(LoginHost{*peer, options.login_host_alone}) : std::nullopt;
+  add_channels(std::move(sockets), login_host);
+  await_end_signals();
+  if (options_.no_command) finish_stdio();
+  if (!options_.no_command && options_.remote_forwards == 0) start_command();
+}
+
+void Server::make_driver(std::size_t channels) {
+  const SendingOptions sending{options_.cc,           options_.pacing,
+                               options_.rate_bps,     options_.coupling,
+                               options_.max_datagram, options_.memory_bytes,
+                               options_.max_rate_bps, options_.transport == Transport::kAuto};
   driver_ = std::make_unique<Driver>(
       io_, make_session_config(Role::kServer, sending, channels, channels), *keys_,
       Driver::Callbacks{[this](const SessionEvent& event) { on_event(event); },
                         [this](const StreamNews& news) { on_stream_news(news); },
                         [this] { on_client_gone(); }, [this](ChannelId id) { acceptor_->on_link_end(id); }});
-  forwarding_ = std::make_unique<ServerForwarding>(*driver_, options.policy, [this] { on_port_asked_for(); });
-  if (!sockets.empty()) {
-    acceptor_ = std::make_unique<TcpAcceptor>(*driver_, sockets.front()->local());
-    // The greeting says so, and nobody will come.
-    if (!acceptor_->start()) acceptor_.reset();
-  }
-  if (greets_address) greeting.address = address->address_text();
-  greet(greeting, sockets, acceptor_ != nullptr);
-  const auto login_host = peer ? std::optional(LoginHost{*peer, options.login_host_alone}) : std::nullopt;
-  for (ChannelId id = 0; sending.datagrams && id < sockets.size(); ++id)
+}
+
+// At channel 0's port. Where somebody has it the greeting says so, and nobody will come.
+void Server::listen(const Endpoint& at) {
+  acceptor_ = std::make_unique<TcpAcceptor>(*driver_, at);
+  if (!acceptor_->start()) acceptor_.reset();
+}
+
+void Server::add_channels(Sockets sockets, const std::optional<LoginHost>& login_host) {
+  for (ChannelId id = 0; options_.transport == Transport::kAuto && id < sockets.size(); ++id)
     driver_->add_udp(id, std::move(sockets[id]), {}, login_host);
   driver_->add_ssh(Descriptor::borrow(io_, STDIN_FILENO), Descriptor::borrow(io_, STDOUT_FILENO), {});
-  await_end_signals();
   if (acceptor_) acceptor_->want(driver_->session().wished_links());
-  if (options_.no_command) finish_stdio();
-  if (!options_.no_command && options_.remote_forwards == 0) start_command();
 }
 
 // As under ssh the command finds the ports that were asked for before it.
@@ -164,9 +176,9 @@ void Server::finish_stdio() {
   driver_->kick();
 }
 
-void Server::greet(Greeting& greeting, const Sockets& sockets, bool listens) {
+void Server::greet(Greeting& greeting, const Sockets& sockets) {
   for (const auto& socket : sockets) greeting.udp_ports.push_back(socket->local().port());
-  if (listens) greeting.tcp_port = sockets.front()->local().port();
+  if (acceptor_) greeting.tcp_port = sockets.front()->local().port();
   std::string line = format_greeting(greeting);
   write_all(STDOUT_FILENO, line);
   wipe({reinterpret_cast<std::uint8_t*>(line.data()), line.size()});

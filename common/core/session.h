@@ -172,6 +172,7 @@ class Session {
   void close_above(Time now, std::uint64_t count);
 
   // verdicts
+  void cover_all(Time now, Channel& channel, const ReportNews& news, ReportSample& sample);
   void cover(Time now, Channel& channel, SentPacket& packet);
   void lose(Time now, Channel& channel, ReportSample& sample);
   void send_lost_again(Time now);
@@ -242,6 +243,8 @@ class Session {
   bool is_in_flight(const Channel& channel) const;
   OutgoingPacket seal_off(Time now, Channel& channel, Packetizer& packet, PathId path,
                           const std::optional<PacketName>& copied);
+  DeliverySnapshot count_against_flow(Time now, Channel& channel, std::uint64_t size, bool asks);
+  void count_sent(Time now, Channel& channel, const Packetizer& packet, PathId path, std::uint64_t size);
   void decide_udp(Time now);
   Duration udp_patience() const;
   Time udp_deadline() const;

@@ -128,23 +128,7 @@ void Session::on_report(Time now, const Channel& from, const ReportFrame& report
   ReportSample sample;
   sample.rtt = news.rtt;
   if (news.rtt) channel->way_back.on_report(now, now - report.delay, report.arrived);
-  for (const PacketNumber number : news.covered) {
-    SentPacket& packet = *channel->sent.find(number);
-    if (mtu_covered(now, *channel, number, packet)) continue;
-    sample.covered += packet.size;
-    if (packet.snapshot.quiet) sample.quiet_covered += packet.size;
-    cover(now, *channel, packet);
-  }
-  for (const PacketNumber number : news.covered_late) {
-    SentPacket& packet = *channel->sent.find(number);
-    if (mtu_covered(now, *channel, number, packet)) continue;
-    ++statistics_.spurious_losses;
-    ++channel->statistics.spurious_losses;
-    sample.found += packet.size;
-    if (packet.snapshot.quiet) sample.quiet_found += packet.size;
-    cover(now, *channel, packet);
-  }
-  channel->statistics.bytes_covered += sample.covered + sample.found;
+  cover_all(now, *channel, news, sample);
   if (channel->is_datagram()) copies_.on_report(news.covered.size(), 0);
   if (channel->is_datagram()) channel->flow->on_found(sample.found);
   if (!news.covered.empty()) channel->on_reported(now, from.is_datagram());
@@ -154,6 +138,26 @@ void Session::on_report(Time now, const Channel& from, const ReportFrame& report
   feed_congestion(now, *channel, sample);
   leave_small_path(now, *channel);
   channel->sent.forget(now - 2 * channel->loss.rtt().smoothed());
+}
+
+void Session::cover_all(Time now, Channel& channel, const ReportNews& news, ReportSample& sample) {
+  for (const PacketNumber number : news.covered) {
+    SentPacket& packet = *channel.sent.find(number);
+    if (mtu_covered(now, channel, number, packet)) continue;
+    sample.covered += packet.size;
+    if (packet.snapshot.quiet) sample.quiet_covered += packet.size;
+    cover(now, channel, packet);
+  }
+  for (const PacketNumber number : news.covered_late) {
+    SentPacket& packet = *channel.sent.find(number);
+    if (mtu_covered(now, channel, number, packet)) continue;
+    ++statistics_.spurious_losses;
+    ++channel.statistics.spurious_losses;
+    sample.found += packet.size;
+    if (packet.snapshot.quiet) sample.quiet_found += packet.size;
+    cover(now, channel, packet);
+  }
+  channel.statistics.bytes_covered += sample.covered + sample.found;
 }
 
 void Session::cover(Time now, Channel& channel, SentPacket& packet) {

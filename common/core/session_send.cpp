@@ -162,6 +162,10 @@ void Session::pair_twins(SentPacket& copy, const PacketName& name, const PacketN
 
 OutgoingPacket Session::seal_off(Time now, Channel& channel, Packetizer& packet, PathId path,
                                  const std::optional<PacketName>& copied) {
+  OutgoingPacket out{packet.size(), channel.sent.next(), kCarriesNewBytes, path};
+  if (packet.carries_requeued()) out.flags |= kCarriesRequeued;
+  if (packet.asks() && !streams_.has_data()) out.flags |= kNothingLeft;
+
   SentPacket sent;
   sent.sent_at = now;
   sent.size = static_cast<std::uint32_t>(packet.size() + kSealOverhead);
@@ -169,37 +173,43 @@ OutgoingPacket Session::seal_off(Time now, Channel& channel, Packetizer& packet,
   sent.state = packet.asks() ? SentPacket::State::kOutstanding : SentPacket::State::kSilent;
   sent.again = packet.carries_requeued() && !copied;
   sent.cargo = packet.take_cargo();
-  sent.snapshot = channel.is_datagram()
-                      ? channel.flow->on_sent(now, packet.asks() ? sent.size : 0)
-                      : channel.delivery.on_sent(now, sent.size, channel.sent.bytes_outstanding());
-  if (is_in_flight(channel) && packet.asks()) {
-    channel.flow->on_counted(sent.size, scheduler_.weight(channel));
-    if (channel.sent.bytes_outstanding() == 0) channel.capacity.on_first_sent(now);
-  }
-
-  OutgoingPacket out{packet.size(), channel.sent.next(), kCarriesNewBytes, path};
-  if (packet.carries_requeued()) out.flags |= kCarriesRequeued;
-  if (packet.asks() && !streams_.has_data()) out.flags |= kNothingLeft;
-
-  channel.paths.on_sent(path, sent.size);
-  channel.on_sent(now, packet.asks());
-  ++statistics_.packets_sent;
-  statistics_.bytes_sent += sent.size;
-  channel.statistics.bytes_sent += sent.size;
-  if (channel.is_datagram()) {
-    statistics_.largest_sent = std::max<std::size_t>(statistics_.largest_sent, sent.size);
-    if (packet.has_data()) channel.mtu.on_data_sent(now, sent.size);
-  }
-  if (packet.has_data())
-    channel.is_datagram() ? scheduler_.on_sent(sent.size) : stream_pacer_.on_sent(sent.size);
-  if (channel.is_datagram()) {
-    copies_.on_sent(sent.size);
-    lost_again_.on_sent(sent.size);
-  }
+  sent.snapshot = count_against_flow(now, channel, sent.size, packet.asks());
+  count_sent(now, channel, packet, path, sent.size);
   if (copied) pair_twins(sent, {channel.id(), out.number}, *copied);
   channel.sent.add(std::move(sent));
   channel.sent.forget(now - 2 * channel.loss.rtt().smoothed());
   return out;
+}
+
+// What is in flight once it has gone, and what its report will show of the path's rate.
+DeliverySnapshot Session::count_against_flow(Time now, Channel& channel, std::uint64_t size, bool asks) {
+  const std::uint64_t outstanding = channel.sent.bytes_outstanding();
+  if (!channel.is_datagram()) return channel.delivery.on_sent(now, size, outstanding);
+  const auto snapshot = channel.flow->on_sent(now, asks ? size : 0);
+  if (asks && is_in_flight(channel)) {
+    channel.flow->on_counted(size, scheduler_.weight(channel));
+    if (outstanding == 0) channel.capacity.on_first_sent(now);
+  }
+  return snapshot;
+}
+
+void Session::count_sent(Time now, Channel& channel, const Packetizer& packet, PathId path,
+                         std::uint64_t size) {
+  channel.paths.on_sent(path, size);
+  channel.on_sent(now, packet.asks());
+  ++statistics_.packets_sent;
+  statistics_.bytes_sent += size;
+  channel.statistics.bytes_sent += size;
+  if (!channel.is_datagram()) {
+    if (packet.has_data()) stream_pacer_.on_sent(size);
+    return;
+  }
+  statistics_.largest_sent = std::max<std::size_t>(statistics_.largest_sent, size);
+  copies_.on_sent(size);
+  lost_again_.on_sent(size);
+  if (!packet.has_data()) return;
+  channel.mtu.on_data_sent(now, size);
+  scheduler_.on_sent(size);
 }
 
 }  // namespace mcdtp

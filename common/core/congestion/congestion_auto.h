@@ -113,6 +113,9 @@ class CongestionAuto : public CongestionController {
   double rate_of_arrivals(const ReportSample& sample) const;
   bool is_round_over(const ReportSample& sample) const;
   void end_round(const ReportSample& sample);
+  void learn_from_round(const ReportSample& sample);
+  void pass_limited_round();
+  void begin_round(const ReportSample& sample);
   bool overfilled_buffer() const;
   void fade_own_loss();
   void measure_path();

@@ -127,30 +127,39 @@ void CongestionAuto::end_round(const ReportSample& sample) {
   look_whether_queue_fell();
   settling_.on_round(is_queued(), round_took(sample.now), is_short_path(), queue_.is_longest());
   trip_breaker();
-  if (!round_.limited) {
-    ++rounds_in_phase_;
-    if (round_.covered + round_.lost >= kLeastSample) start_up_.on_full_round();
-    if (phase_ != Phase::kStartup) {
-      const bool is_alone = queue_is_ours();
-      newcomer_.on_round(is_alone);
-      if (is_alone) small_share_.end();
-      learn_rate(sample);
-    }
-    loss_.on_round(round_.covered, round_.lost);
-    const bool left_as_was = round_.is_slower() && !queue_fell();
-    const bool queued = contest_.is_on() || is_queued();
-    rtt_probe_.on_round(sample.now,
-                        {queue_.is_at_floor(), left_as_was, queued, loss_.lately(), queue_.rtt_seconds()});
-    peak_rate_.tell_time(sample.now);
-    peak_rate_.note(rate_);
-    look_whether_queue_moves();
-    if (contest_.is_on() && may_overflow()) fade_own_loss();
-    judge_contest(sample.now);
-    choose_phase(sample.now);
-  } else {
-    contest_.forget();
-    rtt_probe_.on_limited_round();
+  round_.limited ? pass_limited_round() : learn_from_round(sample);
+  begin_round(sample);
+}
+
+void CongestionAuto::learn_from_round(const ReportSample& sample) {
+  ++rounds_in_phase_;
+  if (round_.covered + round_.lost >= kLeastSample) start_up_.on_full_round();
+  if (phase_ != Phase::kStartup) {
+    const bool is_alone = queue_is_ours();
+    newcomer_.on_round(is_alone);
+    if (is_alone) small_share_.end();
+    learn_rate(sample);
   }
+  loss_.on_round(round_.covered, round_.lost);
+  const bool left_as_was = round_.is_slower() && !queue_fell();
+  const bool queued = contest_.is_on() || is_queued();
+  rtt_probe_.on_round(sample.now,
+                      {queue_.is_at_floor(), left_as_was, queued, loss_.lately(), queue_.rtt_seconds()});
+  peak_rate_.tell_time(sample.now);
+  peak_rate_.note(rate_);
+  look_whether_queue_moves();
+  if (contest_.is_on() && may_overflow()) fade_own_loss();
+  judge_contest(sample.now);
+  choose_phase(sample.now);
+}
+
+// The application had too little to send: that shows nothing of the path.
+void CongestionAuto::pass_limited_round() {
+  contest_.forget();
+  rtt_probe_.on_limited_round();
+}
+
+void CongestionAuto::begin_round(const ReportSample& sample) {
   drained_rate_ = rate_;
   round_began_ = sample.now;
   covered_before_ = sample.newest_covered;
