@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "common/io/descriptor_limit.h"
+
 namespace mcdtp {
 namespace {
 
@@ -49,10 +51,12 @@ BytePipe make_pipe(std::shared_ptr<Descriptor> both) {
 
 // ---- client ----
 
-TcpConnector::TcpConnector(Driver& driver, const std::vector<Endpoint>& candidates, NextId next_id)
+TcpConnector::TcpConnector(Driver& driver, const std::vector<Endpoint>& candidates, NextId next_id,
+                           bool is_first)
     : driver_(driver),
       candidates_(candidates),
       next_id_(std::move(next_id)),
+      is_first_(is_first),
       socket_(driver.io()),
       timer_(driver.io()),
       pause_(kFirstPause) {}
@@ -103,6 +107,7 @@ void TcpConnector::try_next() {
 
 void TcpConnector::connected() {
   timer_.cancel();
+  if (!is_first_ && !leaves_descriptors(socket_.native_handle())) return stop();
   std::error_code error;
   const auto id = next_id_();
   if (!id) return stop();
@@ -161,7 +166,7 @@ void TcpLinks::want(std::size_t count) {
     return next_id_++;
   };
   while (connectors_.size() < count)
-    connectors_.push_back(std::make_unique<TcpConnector>(driver_, candidates_, next_id));
+    connectors_.push_back(std::make_unique<TcpConnector>(driver_, candidates_, next_id, connectors_.empty()));
   for (std::size_t i = 0; i < connectors_.size(); ++i) {
     TcpConnector& connector = *connectors_[i];
     if (i < count && connector.is_stopped()) connector.start(connectors_.front()->candidate());
@@ -291,9 +296,14 @@ void TcpAcceptor::judge_hello(const std::shared_ptr<Pending>& pending) {
   const auto header = decode_header(packet);
   if (!header || header->channel < kFirstTcpChannel || used_.contains(header->channel)) return drop(pending);
   Opener opener(driver_.keys(), incoming(driver_.role()), header->channel);
-  if (!opener.open(packet)) return drop(pending);
+  if (!opener.open(packet) || !has_room_for(*pending->descriptor)) return drop(pending);
   adopt(header->channel, bytes, pending->descriptor);
   drop(pending);
+}
+
+// The first is worth the last descriptor, others are not.
+bool TcpAcceptor::has_room_for(const Descriptor& link) const {
+  return links_.empty() || leaves_descriptors(link.fd());
 }
 
 // The client has come. When all is there no one else is listened to.

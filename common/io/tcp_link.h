@@ -20,8 +20,9 @@ class TcpConnector {
   // Gives each channel number once, from kFirstTcpChannel on; nothing when none is left.
   using NextId = std::function<std::optional<ChannelId>()>;
 
-  // `candidates`: far addresses with port, tried in turn, 5 s each.
-  TcpConnector(Driver& driver, const std::vector<Endpoint>& candidates, NextId next_id);
+  // `candidates`: far addresses with port, tried in turn, 5 s each. `is_first`: the others leave the last descriptors to
+  // whoever needs them more.
+  TcpConnector(Driver& driver, const std::vector<Endpoint>& candidates, NextId next_id, bool is_first);
   // At the candidate of that number first.
   void start(std::size_t candidate);
   // Makes none any more; the one that stands stays.
@@ -49,6 +50,7 @@ class TcpConnector {
   Driver& driver_;
   const std::vector<Endpoint>& candidates_;
   NextId next_id_;
+  bool is_first_;
   std::size_t candidate_ = 0;
   std::uint64_t attempts_ = 0;  // handlers of an earlier one do nothing
   asio::ip::tcp::socket socket_;
@@ -114,6 +116,7 @@ class TcpAcceptor {
   void await_hello(const std::shared_ptr<Pending>& pending);
   void read_hello(const std::shared_ptr<Pending>& pending);
   void judge_hello(const std::shared_ptr<Pending>& pending);
+  bool has_room_for(const Descriptor& link) const;
   void adopt(ChannelId id, Bytes early, std::shared_ptr<Descriptor> descriptor);
   void drop(const std::shared_ptr<Pending>& pending);
 

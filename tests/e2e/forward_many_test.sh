@@ -48,4 +48,17 @@ err_is ""
 kill "$run"
 wait "$run"
 nothing_left
+
+# No UDP then. Once that is found out there are to be more TCP connections, which must leave some to the ports.
+step "as few descriptors as ssh needs, where more TCP connections are of use"
+near=$(free_port)
+(ulimit -n 20; shim_in_background -v -N -L "$near:127.0.0.1:$(cat "$dir/port")" far) </dev/null >"$dir/out" 2>"$dir/err" &
+run=$!
+until_true grep -q "no answer by UDP" "$dir/err"
+until_true grep -q "the control link is a direct TCP connection" "$dir/err"
+bounded python3 "$peer" rows 127.0.0.1 "$near" 20 || fail "twenty in a row"
+grep -q "another TCP connection" "$dir/err" && fail "a connection too many"
+kill "$run"
+wait "$run"
+nothing_left
 passed
