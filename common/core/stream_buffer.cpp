@@ -1,5 +1,7 @@
 #include "common/core/stream_buffer.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -8,7 +10,7 @@
 namespace mcdtp {
 
 std::unique_ptr<BlockPool::Block> BlockPool::take() {
-  ++in_use_;
+  most_in_use_ = std::max(most_in_use_, ++in_use_);
   // Not value-initialised: every byte is written before it is read.
   if (spares_.empty()) return std::unique_ptr<Block>(new Block);
   std::unique_ptr<Block> block = std::move(spares_.back());
@@ -19,7 +21,18 @@ std::unique_ptr<BlockPool::Block> BlockPool::take() {
 void BlockPool::give(std::unique_ptr<Block> block) {
   if (!block) return;
   --in_use_;
-  if (spares_.size() < kMaxSpares) spares_.push_back(std::move(block));
+  if (spares_.size() < kMaxSpares) {
+    spares_.push_back(std::move(block));
+  } else {
+    block.reset();
+    if (most_in_use_ >= kMany && in_use_ < most_in_use_ / 4) give_back_memory();
+  }
+}
+
+// The allocator by itself returns only what lies above the last block in use, and some small one always is.
+void BlockPool::give_back_memory() {
+  most_in_use_ = in_use_;
+  malloc_trim(0);
 }
 
 std::size_t StreamBuffer::index_of(std::uint64_t offset) const {

@@ -10,12 +10,14 @@
 namespace mcdtp {
 
 // The blocks of all buffers that share it: counts those in use, and keeps a few for the next need, for fresh memory
-// costs a page fault for every 4 KiB. Outlives its buffers.
+// costs a page fault for every 4 KiB. When few are left of many the system gets back what they had. Outlives its buffers.
 class BlockPool {
  public:
   static constexpr std::size_t kBlockSize = 4 * 1024;
   // Blocks kept: 768 KiB, somewhat more than one millisecond's reports let go at 4 Gbit/s.
   static constexpr std::size_t kMaxSpares = 192;
+  // Blocks that are worth giving back to the system: 16 MiB.
+  static constexpr std::uint64_t kMany = 4096;
   using Block = std::array<std::uint8_t, kBlockSize>;
 
   std::unique_ptr<Block> take();
@@ -24,7 +26,10 @@ class BlockPool {
   std::uint64_t in_use() const { return in_use_ * kBlockSize; }
 
  private:
+  void give_back_memory();
+
   std::uint64_t in_use_ = 0;
+  std::uint64_t most_in_use_ = 0;  // since memory was given back
   std::vector<std::unique_ptr<Block>> spares_;
 };
 

@@ -1,7 +1,10 @@
 #include "common/core/stream_buffer.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <fstream>
+#include <memory>
 #include <random>
 #include <string>
 
@@ -81,6 +84,28 @@ TEST(BlockPool, CountsWhatIsInUse) {
     EXPECT_EQ(own.in_use(), 3 * BlockPool::kBlockSize);
   }
   EXPECT_EQ(own.in_use(), 0u);
+}
+
+// In bytes.
+std::uint64_t resident_memory() {
+  std::uint64_t size = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> size >> resident;
+  return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+// Also where something small, made later, lies above it all.
+TEST(BlockPool, WhatWasUsedOnceGoesBackToTheSystem) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "the sanitizer keeps what is freed";
+#endif
+  constexpr std::uint64_t kMuch = 128 << 20;
+  BlockPool own;
+  StreamBuffer buffer(own);
+  buffer.write(0, std::vector<std::uint8_t>(kMuch, 1));
+  const auto pin = std::make_unique<char[]>(100);
+  const std::uint64_t before = resident_memory();
+  buffer.release_below(kMuch);
+  EXPECT_LE(resident_memory(), before - kMuch * 3 / 4);
 }
 
 }  // namespace
