@@ -15,6 +15,8 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "tests/unit/temporary_folder.h"
+
 namespace mcdtp {
 namespace {
 
@@ -101,12 +103,9 @@ CommandSpec line(std::string text) {
 class CommandTest : public testing::Test {
  protected:
   CommandTest() {
-    std::string name = testing::TempDir() + "mcdtp-command-XXXXXX";
-    home_ = std::filesystem::canonical(mkdtemp(name.data()));
     setenv("HOME", home_.c_str(), 1);
     setenv("SHELL", "/bin/sh", 1);
   }
-  ~CommandTest() override { std::filesystem::remove_all(home_); }
 
   // Opened before anybody writes to it, so that its end of file says that all writers are gone.
   int make_fifo() {
@@ -115,7 +114,8 @@ class CommandTest : public testing::Test {
     return open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   }
 
-  std::filesystem::path home_;
+  TemporaryFolder folder_;
+  const std::filesystem::path& home_ = folder_.path();
 };
 
 TEST_F(CommandTest, StatusIsTheCommands) {

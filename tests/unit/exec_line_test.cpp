@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "common/core/sha256.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace mcdtp {
 namespace {
@@ -70,18 +71,11 @@ class ExecLine : public testing::TestWithParam<Shell> {
  protected:
   void SetUp() override {
     if (!fs::exists(GetParam().words[0])) GTEST_SKIP() << GetParam().name << " is not installed";
-    std::string name = (fs::temp_directory_path() / "mcdtp-exec-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    dir_ = name;
-    home_ = dir_ / "home";
     fs::create_directory(home_);
     environment_ = {"PATH=/usr/bin:/bin", "HOME=" + home_.string(), "SHELL=" + GetParam().words[0],
                     // A caller's own variables of short names must arrive as they are.
                     "c=c", "s=s", "LANG=C.UTF-8"};
     if (GetParam().words.size() > 1) environment_[2] = "SHELL=/bin/sh";
-  }
-  void TearDown() override {
-    if (!dir_.empty()) fs::remove_all(dir_);
   }
 
   // A server that prints its arguments, each ended by NUL, and leaves 7.
@@ -104,7 +98,8 @@ class ExecLine : public testing::TestWithParam<Shell> {
     return ran;
   }
 
-  fs::path dir_, home_;
+  TemporaryFolder temporary_;
+  const fs::path dir_ = temporary_.path(), home_ = dir_ / "home";
   std::vector<std::string> environment_;
 };
 
@@ -267,8 +262,7 @@ TEST_P(ExecLine, PlainHandsOverEnvironmentAndAddsNothingOfItsOwn) {
   for (std::string line; std::getline(out, line);) got.push_back(line);
   for (const char* want : {"GIT_PROTOCOL=version=2 it's", "LC_TIME=C", "c=c", "s=s", "PATH=/usr/bin:/bin"})
     EXPECT_NE(std::find(got.begin(), got.end(), want), got.end()) << want;
-  for (const std::string& line : got)
-    EXPECT_EQ(line.find("mcdtp"), dir_.empty() ? 0 : line.find("mcdtp-exec")) << line;
+  for (const std::string& line : got) EXPECT_EQ(line.find("mcdtp"), line.find("mcdtp-test")) << line;
 }
 
 TEST_P(ExecLine, PlainWithoutCommandIsLoginShell) {
@@ -396,12 +390,10 @@ TEST(ExecLineSlow, BehindASlowShellNothingRunsUnlessItIsAskedFor) {
   request.server_command = "/no/server";
   request.command = "echo ran";
   const std::string slow = "sleep 2.2; " + build_exec_line(request).value();
-  std::string name = (fs::temp_directory_path() / "mcdtp-exec-XXXXXX").string();
-  ASSERT_NE(mkdtemp(name.data()), nullptr);
-  const Ran unanswered = run({"/bin/sh", "-c", slow}, {"PATH=/usr/bin:/bin", "HOME=/"}, name, "");
+  const TemporaryFolder folder;
+  const Ran unanswered = run({"/bin/sh", "-c", slow}, {"PATH=/usr/bin:/bin", "HOME=/"}, folder.path(), "");
   EXPECT_EQ(unanswered.out, slow_question());
   EXPECT_EQ(unanswered.status, 75);
-  fs::remove_all(name);
 }
 
 // A name and a value as the server would get them, and stdin behind them.

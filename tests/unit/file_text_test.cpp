@@ -7,17 +7,17 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/unit/temporary_folder.h"
+
 namespace mcdtp {
 namespace {
 
 class FileTextTest : public testing::Test {
  protected:
-  void SetUp() override { ASSERT_NE(mkdtemp(folder_.data()), nullptr); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::string path() const { return folder_ + "/file"; }
 
-  std::string folder_ = testing::TempDir() + "file_text.XXXXXX";
+  TemporaryFolder temporary_;
+  const std::string folder_ = temporary_.path();
 };
 
 TEST_F(FileTextTest, IsAllOfIt) {

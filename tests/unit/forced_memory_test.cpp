@@ -1,11 +1,12 @@
 #include "client/forced_memory.h"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
+
+#include "tests/unit/temporary_folder.h"
 
 namespace mcdtp {
 namespace {
@@ -14,18 +15,12 @@ namespace fs = std::filesystem;
 
 class ForcedMemoryTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "mcdtp-memory-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    dir_ = name;
-  }
-  void TearDown() override { fs::remove_all(dir_); }
-
   ForcedMemory memory(const std::string& config) const {
     return ForcedMemory((dir_ / "a" / "b").string(), SshConfig(config));
   }
 
-  fs::path dir_;
+  TemporaryFolder folder_;
+  const fs::path& dir_ = folder_.path();
 };
 
 const std::string kHost = "user u\nhostname h\nport 22\nidentityfile ~/.ssh/one\n";

@@ -14,6 +14,7 @@
 #include "common/io/system.h"
 #include "server/forwarding.h"
 #include "tests/unit/driver_pair.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace mcdtp {
 namespace {
@@ -252,8 +253,8 @@ TEST_F(ForwarderTest, TheLastAnswerOfAServiceThatReadsNoMoreArrives) {
 }
 
 TEST_F(ForwarderTest, AServiceThatTakesNoMoreMayGoOnSpeaking) {
-  std::string name = testing::TempDir() + "forwarder_test.XXXXXX";
-  const std::string path = std::string(mkdtemp(name.data())) + "/socket";
+  const TemporaryFolder folder;
+  const std::string path = folder.path() / "socket";
   service_ = listen_unix(path, {});
   fcntl(service_.sockets[0].get(), F_SETFL, O_NONBLOCK);
   near_listener_ = listen_near(ToUnix{path});
@@ -271,7 +272,6 @@ TEST_F(ForwarderTest, AServiceThatTakesNoMoreMayGoOnSpeaking) {
   service.end();
   EXPECT_TRUE(pair_.until([&] { return program.read().starts_with("answer<"); })) << program.read();
   expect_nothing_left();
-  std::filesystem::remove_all(name);
 }
 
 TEST_F(ForwarderTest, AResetFollowsTheLastByteOfASlowProgram) {

@@ -1,10 +1,11 @@
 #include "client/install_offer.h"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
+
+#include "tests/unit/temporary_folder.h"
 
 namespace mcdtp {
 namespace {
@@ -13,12 +14,6 @@ namespace fs = std::filesystem;
 
 class InstallOfferTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "mcdtp-offer-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    dir_ = name;
-  }
-  void TearDown() override { fs::remove_all(dir_); }
   void put(const std::string& name, const std::string& text) const {
     fs::create_directories((dir_ / name).parent_path());
     std::ofstream(dir_ / name) << text;
@@ -27,7 +22,8 @@ class InstallOfferTest : public testing::Test {
     return find_install_offer({(dir_ / "a").string(), (dir_ / "b").string(), (dir_ / "none").string()});
   }
 
-  fs::path dir_;
+  TemporaryFolder folder_;
+  const fs::path& dir_ = folder_.path();
 };
 
 TEST_F(InstallOfferTest, OneFileForEachMachineTheFirstFound) {

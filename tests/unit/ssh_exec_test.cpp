@@ -12,6 +12,8 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "tests/unit/temporary_folder.h"
+
 namespace mcdtp {
 namespace {
 
@@ -22,16 +24,12 @@ using Words = std::vector<std::string>;
 class SshExec : public testing::Test {
  protected:
   void SetUp() override {
-    std::string name = fs::temp_directory_path() / "mcdtp-ssh-exec-XXXXXX";
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
     path_ = std::getenv("PATH") ? std::getenv("PATH") : "";
     unsetenv("MCDTP_REAL_SSH");
   }
   void TearDown() override {
     unsetenv("MCDTP_REAL_SSH");
     setenv("PATH", path_.c_str(), 1);
-    fs::remove_all(folder_);
   }
 
   // A shell script `name` in our folder.
@@ -44,7 +42,8 @@ class SshExec : public testing::Test {
   }
   void use(const std::string& program) { setenv("MCDTP_REAL_SSH", program.c_str(), 1); }
 
-  fs::path folder_;
+  TemporaryFolder temporary_;
+  const fs::path& folder_ = temporary_.path();
   std::string path_;
 };
 

@@ -1,9 +1,10 @@
 #include "client/udp_memory.h"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
+
+#include "tests/unit/temporary_folder.h"
 
 namespace mcdtp {
 namespace {
@@ -12,16 +13,10 @@ namespace fs = std::filesystem;
 
 class UdpMemoryTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "mcdtp-memory-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    dir_ = name;
-  }
-  void TearDown() override { fs::remove_all(dir_); }
-
   UdpMemory memory(const std::string& config) const { return UdpMemory(dir_.string(), SshConfig(config)); }
 
-  fs::path dir_;
+  TemporaryFolder folder_;
+  const fs::path& dir_ = folder_.path();
 };
 
 const std::string kHost = "user u\nhostname h\nport 22\n";
