@@ -139,6 +139,8 @@ ExecRequest exec_request(const Options& options, const std::optional<SshConfig>&
   request.transport = options.transport;
   request.rate_bps = options.rate_bits_per_second;
   request.max_rate_bps = options.max_rate_bits_per_second;
+  request.log_path = options.far_log_path;
+  request.full_log_path = options.far_full_log_path;
   request.server_command = options.server_path.value_or("");
   request.subsystem = options.subsystem;
   request.command = options.command;

@@ -195,7 +195,7 @@ int run(int argc, char** argv) {
   }
   if (mcdtp::is_below_our_ssh()) become_ssh(options, "an ssh that mcdtp-shim has started calls it");
   if (options.message_log_path) mcdtp::say_into(*options.message_log_path);
-  mcdtp::TransferLog log(options.log_path, options.full_log_path);
+  mcdtp::TransferLog log(options.log_path, options.full_log_path, mcdtp::say_if_room);
   return log_in_and_run(options, log, end_signals);
 }
 

@@ -226,6 +226,8 @@ Takes the options of ssh, and these:
                          the far sshd starts mcdtp-server, as a subsystem of this name
   --log FILE             appends a line on each transfer
   --log-full FILE        appends the course of each transfer, ten times a second, as CSV
+  --far-log FILE, --far-log-full FILE
+                         the same, of what the far host sends, into a file there
   --help, --version      print this, or the version
 
 They may also stand in ~/.config/mcdtp/config, as "Host pattern" and lines such as

@@ -59,7 +59,10 @@ struct Options {
   BackendChoice backend = BackendChoice::kAuto;
   std::optional<std::string> log_path;       // --log
   std::optional<std::string> full_log_path;  // --log-full
-  std::optional<std::string> server_path;    // --server; unset: found by the far host's shell
+  // The same on the far host, where they do not begin with "-".
+  std::optional<std::string> far_log_path;       // --far-log
+  std::optional<std::string> far_full_log_path;  // --far-log-full
+  std::optional<std::string> server_path;        // --server; unset: found by the far host's shell
   bool install = false;  // --install: bring a server to a far host that has none of this version
   std::optional<std::string> server_subsystem;  // --server-subsystem: the far sshd starts the server
   std::optional<std::string> message_log_path;  // -E

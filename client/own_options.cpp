@@ -144,6 +144,12 @@ Complaint read_path(const std::string& name, const std::string& value, std::opti
   return std::nullopt;
 }
 
+// It stands among the server's words.
+Complaint read_far_path(const std::string& name, const std::string& value, std::optional<std::string>& path) {
+  if (value.starts_with('-')) return name + " " + value + ": the name of the file starts with a dash";
+  return read_path(name, value, path);
+}
+
 Complaint ask(Action action, Options& options) {
   options.action = action;
   return std::nullopt;
@@ -178,6 +184,12 @@ constexpr std::array kOwnOptions = {
               [](const std::string& v, Options& o) { return read_path("--log", v, o.log_path); }},
     OwnOption{"log-full", ValueRule::kRequired,
               [](const std::string& v, Options& o) { return read_path("--log-full", v, o.full_log_path); }},
+    OwnOption{"far-log", ValueRule::kRequired,
+              [](const std::string& v, Options& o) { return read_far_path("--far-log", v, o.far_log_path); }},
+    OwnOption{"far-log-full", ValueRule::kRequired,
+              [](const std::string& v, Options& o) {
+                return read_far_path("--far-log-full", v, o.far_full_log_path);
+              }},
     OwnOption{"help", ValueRule::kNone, [](const std::string&, Options& o) { return ask(Action::kHelp, o); }},
     OwnOption{"version", ValueRule::kNone,
               [](const std::string&, Options& o) { return ask(Action::kVersion, o); }},

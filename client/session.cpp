@@ -76,7 +76,6 @@ class ClientSession {
   void start_forwarding();
   void start_pumps();
   void await_signals(const std::vector<int>& end_signals);
-  void log_soon();
   void on_event(const SessionEvent& event);
   void on_proved(ChannelId id);
   const char* way_without_udp() const;
@@ -101,11 +100,11 @@ class ClientSession {
   TransferLog& log_;
   bool no_udp_;  // none came, now or of late
   asio::io_context io_;
-  asio::steady_timer log_timer_{io_};
   asio::signal_set signals_{io_};
   asio::steady_timer ssh_end_timer_{io_};
   SessionKeys keys_;
   Driver driver_;
+  LogSampler log_sampler_;
   std::unique_ptr<TcpLinks> tcp_;
   Forwarding forwarding_;
   StreamId stdio_ = kStdio;  // what stdin and stdout are: the command's, or the connection of -W
@@ -134,6 +133,7 @@ ClientSession::ClientSession(const Options& options, const ForwardPlan& plan, Lo
               {[this](const SessionEvent& event) { on_event(event); },
                [this](const StreamNews& news) { on_stream_news(news); }, [this] { on_ssh_end(); },
                [this](ChannelId id) { tcp_->on_link_end(id); }}),
+      log_sampler_(io_, log, driver_.session()),
       forwarding_(driver_, plan,
                   {std::move(on_ready), [this] { end(kFailed); }, [this] { end_if_done(); },
                    write_line_if_room, [this](const std::string& line) { tell(line); }}) {
@@ -151,7 +151,7 @@ ClientSession::ClientSession(const Options& options, const ForwardPlan& plan, Lo
   start_pumps();
   await_signals(end_signals);
   log_.start(now(), options_.host);
-  if (log_.wants_samples()) log_soon();
+  log_sampler_.start();
 }
 
 // None where SSH alone is to carry the data.
@@ -231,15 +231,6 @@ void ClientSession::await_signals(const std::vector<int>& end_signals) {
     if (error) return;
     ssh_.let_end(false);
     end(options_.no_command && signal == SIGTERM ? 0 : kFailed);
-  });
-}
-
-void ClientSession::log_soon() {
-  log_timer_.expires_after(TransferLog::kInterval);
-  log_timer_.async_wait([this](std::error_code error) {
-    if (error) return;
-    log_.sample(now(), driver_.session());
-    log_soon();
   });
 }
 

@@ -6,8 +6,8 @@
 
 #include "client/bootstrap.h"
 #include "client/forward_plan.h"
-#include "client/transfer_log.h"
 #include "client/udp_memory.h"
+#include "common/io/transfer_log.h"
 
 namespace mcdtp {
 

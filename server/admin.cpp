@@ -83,6 +83,9 @@ std::optional<ServerOptions> forced_options(const std::string& forced,
   options.remote_forwards = 0;
   options.policy = {false, false, GatewayPorts::kNo};
   options.login_host_alone = true;
+  // Nor does it write where the client says.
+  options.log_path.reset();
+  options.full_log_path.reset();
   return options;
 }
 

@@ -46,6 +46,7 @@ std::optional<mcdtp::ServerOptions> find_options(const std::vector<std::string>&
 
 [[noreturn]] void become_command(const mcdtp::CommandSpec& spec) {
   std::signal(SIGPIPE, SIG_DFL);
+  std::signal(SIGXFSZ, SIG_DFL);
   mcdtp::run_plain(spec);
 }
 
@@ -79,6 +80,8 @@ void hide_command(int argc, char** argv) {
 int run(int argc, char** argv) {
   mcdtp::open_missing_stdio();
   std::signal(SIGPIPE, SIG_IGN);
+  // A log that may not grow is a log less, no end.
+  std::signal(SIGXFSZ, SIG_IGN);
   const std::vector<std::string> words(argv + 1, argv + argc);
   hide_command(argc, argv);
   const auto admin = mcdtp::parse_admin_options(words);

@@ -77,6 +77,13 @@ void add_ways(CLI::App& app, ServerOptions& options, std::string& ports) {
       ->type_name("auto|tcp|ssh");
 }
 
+void add_logs(CLI::App& app, ServerOptions& options) {
+  app.add_option("--log", options.log_path, "File to which a line on the transfer is appended")
+      ->type_name("FILE");
+  app.add_option("--log-full", options.full_log_path, "File to which the course of the transfer is appended")
+      ->type_name("FILE");
+}
+
 void add_congestion(CLI::App& app, ServerOptions& options) {
   app.add_option("--cc", options.cc, "Congestion control")->type_name("NAME");
   app.add_option("--pacing", options.pacing, "How --cc fixed spaces what it sends, even or burst")
@@ -134,6 +141,7 @@ void parse_all(const Words& words, ServerOptions& options) {
   add_task(app, options);
   add_ways(app, options, ports);
   add_congestion(app, options);
+  add_logs(app, options);
   app.footer(
       "-- COMMAND, one word, is run by your shell; without it the shell reads from stdin.\n\n"
       "For administrators, instead of all these; see mcdtp-server(1):\n"

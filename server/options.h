@@ -58,6 +58,9 @@ struct ServerOptions {
   std::vector<std::pair<std::string, std::string>> environment;
   // Bits of payload a second that the server sends at most, whatever way they go, at least 1.
   std::optional<std::uint64_t> max_rate_bps;
+  // Files to log the session in, the small and the full log.
+  std::optional<std::string> log_path;
+  std::optional<std::string> full_log_path;
   // --help or --version: this is to be printed on stdout, and nothing else to be done.
   std::optional<std::string> print;
 };

@@ -19,6 +19,7 @@
 #include "common/io/session_config.h"
 #include "common/io/system.h"
 #include "common/io/tcp_link.h"
+#include "common/io/transfer_log.h"
 #include "server/command.h"
 #include "server/forwarding.h"
 
@@ -89,6 +90,8 @@ class Server {
   void add_channels(Sockets sockets, const std::optional<LoginHost>& login_host);
   void finish_stdio();
   void on_port_asked_for();
+  void open_log(const std::optional<Endpoint>& peer);
+  void finish_log(int status);
   void start_command();
   void await_children();
   void await_end_signals();
@@ -106,6 +109,8 @@ class Server {
   asio::steady_timer drain_timer_{io_};
   std::unique_ptr<SessionKeys> keys_;
   std::unique_ptr<Driver> driver_;
+  std::unique_ptr<TransferLog> log_;  // none where nobody wants one, or it cannot be
+  std::unique_ptr<LogSampler> log_sampler_;
   std::unique_ptr<TcpAcceptor> acceptor_;
   std::unique_ptr<ServerForwarding> forwarding_;
   std::unique_ptr<Command> command_;  // none where the client wants none
@@ -114,7 +119,8 @@ class Server {
   std::unique_ptr<WritePump> stdin_;
   std::size_t ports_asked_for_ = 0;
   bool client_gone_ = false;
-  bool exit_sent_ = false;  // or there is nobody to be told
+  bool exit_sent_ = false;        // or there is nobody to be told
+  int command_status_ = kFailed;  // until it has one
   int status_ = 0;
 };
 
@@ -131,6 +137,7 @@ Server::Server(const ServerOptions& options) : options_(options) {
   make_driver(sockets.empty() ? options.channels : sockets.size());
   forwarding_ = std::make_unique<ServerForwarding>(*driver_, options.policy, [this] { on_port_asked_for(); });
   if (!sockets.empty()) listen(sockets.front()->local());
+  open_log(peer);
   greet(greeting, sockets);
   const auto login_host = peer ? std::optional(LoginHost{*peer, options.login_host_alone}) : std::nullopt;
   add_channels(std::move(sockets), login_host);
@@ -155,6 +162,25 @@ void Server::make_driver(std::size_t channels) {
 void Server::listen(const Endpoint& at) {
   acceptor_ = std::make_unique<TcpAcceptor>(*driver_, at);
   if (!acceptor_->start()) acceptor_.reset();
+}
+
+void Server::open_log(const std::optional<Endpoint>& peer) {
+  if (!options_.log_path && !options_.full_log_path) return;
+  const auto say = [](const std::string& line) { write_stderr_all("mcdtp-server: " + line + "\n"); };
+  try {
+    log_ = std::make_unique<TransferLog>(options_.log_path, options_.full_log_path, say);
+  } catch (const std::runtime_error& error) {
+    return say(error.what());
+  }
+  log_->start(now(), peer ? peer->address_text() : "-");
+  log_sampler_ = std::make_unique<LogSampler>(io_, *log_, driver_->session());
+  log_sampler_->start();
+}
+
+// Once.
+void Server::finish_log(int status) {
+  log_sampler_.reset();
+  if (const auto log = std::move(log_)) log->finish(now(), driver_->session(), status);
 }
 
 void Server::add_channels(Sockets sockets, const std::optional<LoginHost>& login_host) {
@@ -224,6 +250,7 @@ void Server::reap() {
   const auto status = command_->try_reap();
   if (!status || exit_sent_) return;
   exit_sent_ = true;
+  command_status_ = *status;
   stdin_->stop();
   driver_->session().send_exit(static_cast<std::uint8_t>(*status));
   driver_->kick();
@@ -239,6 +266,7 @@ void Server::on_stream_news(const StreamNews& news) {
 
 void Server::on_event(const SessionEvent& event) {
   if (acceptor_) acceptor_->want(driver_->session().wished_links());
+  if (event.kind == SessionEventKind::kChannelProved && log_) log_->on_proved(event.channel);
   if (event.kind == SessionEventKind::kSet) driver_->remove_udp_above(event.value);
   if (event.kind != SessionEventKind::kPeerFault) return;
   write_stderr_all("mcdtp-server: the client broke the protocol: " + event.text + "\n");
@@ -248,6 +276,7 @@ void Server::on_event(const SessionEvent& event) {
 // What it had sent to the end of a forwarded connection still gets there.
 void Server::on_client_gone() {
   client_gone_ = true;
+  finish_log(options_.no_command ? 0 : command_status_);
   if (command_) command_->hang_up();
   exit_sent_ = true;
   stdin_.reset();
@@ -270,6 +299,7 @@ void Server::await_drained() {
 
 void Server::end(int status) {
   status_ = status;
+  finish_log(status);
   if (command_) command_->hang_up();
   if (acceptor_) acceptor_->stop();
   driver_->stop();

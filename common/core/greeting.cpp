@@ -53,6 +53,8 @@ std::vector<std::string> fixed_options(const ExecRequest& r) {
   if (r.transport != Transport::kAuto) add("--transport", std::string(transport_name(r.transport)));
   if (r.rate_bps) add("--rate", std::to_string(*r.rate_bps));
   if (r.max_rate_bps) add("--max-rate", std::to_string(*r.max_rate_bps));
+  if (r.log_path) add("--log", *r.log_path);
+  if (r.full_log_path) add("--log-full", *r.full_log_path);
   if (r.subsystem) words.emplace_back("--subsystem");
   if (r.asks_environment) words.emplace_back("--ask-env");
   if (r.no_command) words.emplace_back("--no-command");
@@ -67,6 +69,7 @@ bool can_be_said(const ExecRequest& r) {
     if (!is_variable_name(name) || !fits(value)) return false;
   if (!is_plain(r.install_version)) return false;
   if (!r.start_word.empty() && !is_start_word(r.start_word)) return false;
+  if (!fits(r.log_path.value_or("")) || !fits(r.full_log_path.value_or(""))) return false;
   return fits(r.cc) && fits(r.pacing) && fits(r.server_command) && fits(r.command.value_or(""));
 }
 

@@ -46,6 +46,9 @@ struct ExecRequest {
   // A path, a path from the home directory (~/...), or a name looked for as the default is. Empty: the
   // default.
   std::string server_command;
+  // Where the server is to log the transfer, the small and the full log. Unset: nowhere.
+  std::optional<std::string> log_path;
+  std::optional<std::string> full_log_path;
   // Where there is no server of this very version, the far shell asks for one, and keeps it under this name; see
   // kInstallQuestion. Letters, digits and _ . / - alone. Empty: nothing is installed.
   std::string install_version;

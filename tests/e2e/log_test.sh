@@ -46,6 +46,22 @@ else
   echo "no figures of it: there is no matplotlib"
 fi
 
+step "the far side's, of what it sent"
+value() { tr ' ' '\n' <"$1" | sed -n "s/^$2=//p"; } # FILE NAME
+status 7 shim --far-log "$dir/far log" --far-log-full "$dir/far full" far "cat '$dir/bytes'; exit 7" </dev/null
+same_file "stdout" "$dir/bytes" "$dir/out"
+err_is ""
+until_true test -s "$dir/far log"
+same "status" 7 "$(value "$dir/far log" status)"
+same "host" 127.0.0.1 "$(value "$dir/far log" host)"
+same "bytes sent" 300000 "$(value "$dir/far log" sent_bytes)"
+same "bytes received" 0 "$(value "$dir/far log" received_bytes)"
+same "heads" 1 "$(grep -c '^start,seconds,channel,' "$dir/far full")"
+grep -q '^[^,]*,[^,]*,0,[1-9]' "$dir/far full" || fail "no row of channel 0"
+status 7 shim --far-log /nonexistent/log far 'echo word; exit 7' </dev/null
+out_is word
+err_is "mcdtp-server: opening the log /nonexistent/log: No such file or directory"
+
 step "a log that takes no more does not end the transfer"
 status 0 shim --log /dev/full far 'echo word' </dev/null
 out_is word

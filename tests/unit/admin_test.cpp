@@ -38,6 +38,7 @@ ExecRequest request(const std::optional<std::string>& command) {
   ExecRequest asked;
   asked.channels = 7;
   asked.command = command;
+  asked.log_path = asked.full_log_path = "/etc/passwd";
   asked.environment = {{"LC_X", "a b"}, {"LD_PRELOAD", "/x"}, {"GIT_PROTOCOL", "2"}, {"PATH", "/evil"}};
   return asked;
 }
@@ -48,6 +49,7 @@ TEST(Admin, TheForcedCommandRunsAndHearsWhatWasAskedFor) {
   EXPECT_EQ(options->channels, 7u);
   EXPECT_EQ(options->command, "serve");
   EXPECT_FALSE(options->policy.local_forwards || options->policy.remote_forwards);
+  EXPECT_FALSE(options->log_path || options->full_log_path);
   const std::vector<std::pair<std::string, std::string>> wanted = {
       {"LC_X", "a b"}, {"GIT_PROTOCOL", "2"}, {"SSH_ORIGINAL_COMMAND", "rm 'x' $y\n"}};
   EXPECT_EQ(options->environment, wanted);

@@ -184,6 +184,8 @@ TEST(ServerOptions, TheExecLineArrives) {
   request.rate_bps = 5;
   request.max_rate_bps = 4;
   request.transport = Transport::kSsh;
+  request.log_path = "~/a 'log'";
+  request.full_log_path = "/b";
   request.environment = {{"LANG", "C.UTF-8"}, {"X", "a 'b' \"c\"\n"}};
   request.server_command = server;
   request.command = "ls -l\n'$HOME' \\\xc3\xa9";
@@ -199,6 +201,8 @@ TEST(ServerOptions, TheExecLineArrives) {
   EXPECT_EQ(options.rate_bps, request.rate_bps);
   EXPECT_EQ(options.max_rate_bps, request.max_rate_bps);
   EXPECT_EQ(options.transport, request.transport);
+  EXPECT_EQ(options.log_path, request.log_path);
+  EXPECT_EQ(options.full_log_path, request.full_log_path);
   EXPECT_EQ(options.memory_bytes, request.memory_bytes);
   EXPECT_EQ(options.environment, request.environment);
   EXPECT_EQ(options.command, request.command);

@@ -2,6 +2,9 @@
 
 #include <sys/types.h>
 
+#include <asio/io_context.hpp>
+#include <asio/steady_timer.hpp>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -19,8 +22,9 @@ class TransferLog {
  public:
   static constexpr Duration kInterval = milliseconds(100);
 
-  // Unset: no such log. Throws std::runtime_error where a file cannot be opened.
-  TransferLog(const std::optional<std::string>& summary_path, const std::optional<std::string>& series_path);
+  // Unset: no such log. `say`: one line for the user. Throws std::runtime_error where a file cannot be opened.
+  TransferLog(const std::optional<std::string>& summary_path, const std::optional<std::string>& series_path,
+              std::function<void(const std::string&)> say);
 
   bool wants_samples() const { return series_ != nullptr; }
   void start(Time now, const std::string& host);
@@ -48,15 +52,29 @@ class TransferLog {
     int fd_;
   };
 
-  static void append(std::unique_ptr<File>& file, const std::string& text);
+  void append(std::unique_ptr<File>& file, const std::string& text);
   void append_row(std::string& rows, Time now, const Channel& channel) const;
 
+  std::function<void(const std::string&)> say_;
   std::unique_ptr<File> summary_;
   std::unique_ptr<File> series_;
   std::string host_;
   Time started_{};
   std::string started_at_;      // the wall clock's word for it, UTC
   std::set<ChannelId> proved_;  // channels that were proved at any time
+};
+
+// Samples the log, where it wants that, until it is gone.
+class LogSampler {
+ public:
+  LogSampler(asio::io_context& io, TransferLog& log, const Session& session)
+      : log_(log), session_(session), timer_(io) {}
+  void start();
+
+ private:
+  TransferLog& log_;
+  const Session& session_;
+  asio::steady_timer timer_;
 };
 
 }  // namespace mcdtp

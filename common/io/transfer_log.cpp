@@ -1,4 +1,4 @@
-#include "client/transfer_log.h"
+#include "common/io/transfer_log.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -12,7 +12,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "client/say.h"
 #include "common/io/descriptor.h"
 #include "common/io/system.h"
 
@@ -97,8 +96,10 @@ std::optional<std::string> TransferLog::File::append(const std::string& text) {
 }
 
 TransferLog::TransferLog(const std::optional<std::string>& summary_path,
-                         const std::optional<std::string>& series_path)
-    : summary_(summary_path ? std::make_unique<File>(*summary_path) : nullptr),
+                         const std::optional<std::string>& series_path,
+                         std::function<void(const std::string&)> say)
+    : say_(std::move(say)),
+      summary_(summary_path ? std::make_unique<File>(*summary_path) : nullptr),
       series_(series_path ? std::make_unique<File>(*series_path) : nullptr) {
   if (series_ && series_->is_empty()) append(series_, kSeriesHead);
 }
@@ -106,7 +107,7 @@ TransferLog::TransferLog(const std::optional<std::string>& summary_path,
 void TransferLog::append(std::unique_ptr<File>& file, const std::string& text) {
   const auto error = file ? file->append(text) : std::nullopt;
   if (!error) return;
-  say_if_room("writing the log " + file->path() + ": " + *error);
+  say_("writing the log " + file->path() + ": " + *error);
   file.reset();
 }
 
@@ -169,6 +170,16 @@ void TransferLog::finish(Time now, const Session& session, int status) {
   field(line, "udp_channels",
         static_cast<std::uint64_t>(std::count_if(proved_.begin(), proved_.end(), datagram)));
   append(summary_, line + "\n");
+}
+
+void LogSampler::start() {
+  if (!log_.wants_samples()) return;
+  timer_.expires_after(TransferLog::kInterval);
+  timer_.async_wait([this](std::error_code error) {
+    if (error) return;
+    log_.sample(now(), session_);
+    start();
+  });
 }
 
 }  // namespace mcdtp
