@@ -52,6 +52,7 @@ class Pair {
 
  private:
   static constexpr Duration kTrip = milliseconds(5);
+  static constexpr std::size_t kMostLinks = 3;
 
   End& end(bool client) { return client ? client_ : server_; }
   std::deque<Flying>& flying(bool from_client) { return from_client ? up_ : down_; }
@@ -94,14 +95,18 @@ class Pair {
   }
 
   void connect_or_end() {
-    if (tcp_) {
-      client_.session.remove_channel(now_, *tcp_);
-      server_.session.remove_channel(now_, *tcp_);
-      return tcp_.reset();
-    }
-    tcp_ = next_tcp_++;
-    client_.session.add_stream_channel(now_, *tcp_);
-    server_.session.add_stream_channel(now_, *tcp_);
+    const std::size_t which = choices_.next() % (kMostLinks + 1);
+    if (which >= links_.size() && links_.size() < kMostLinks) return connect();
+    const ChannelId id = links_[which % links_.size()];
+    client_.session.remove_channel(now_, id);
+    server_.session.remove_channel(now_, id);
+    std::erase(links_, id);
+  }
+
+  void connect() {
+    links_.push_back(next_link_++);
+    client_.session.add_stream_channel(now_, links_.back());
+    server_.session.add_stream_channel(now_, links_.back());
   }
 
   void pass(Duration time) {
@@ -115,7 +120,7 @@ class Pair {
   void poll(bool client) {
     for (ChannelId id = 0; id < kPairChannels; ++id) poll_channel(client, id);
     poll_channel(client, kSshChannel);
-    if (tcp_) poll_channel(client, *tcp_);
+    for (const ChannelId id : links_) poll_channel(client, id);
   }
 
   void poll_channel(bool client, ChannelId id) {
@@ -206,12 +211,9 @@ class Pair {
     const Time end = now_ + seconds(60);
     while (now_ < end && !quiet()) {
       for (const bool client : {true, false}) {
-        Session& session = this->end(client).session;
         this->end(client).take_news();
         poll(client);
-        // What is due has been done: else the driver would never sleep.
-        if (session.next_timeout() <= now_) session.on_timeout(now_);
-        poll(client);
+        do_what_is_due(client);
       }
       now_ += kTrip;
       for (const bool from_client : {true, false}) {
@@ -220,6 +222,17 @@ class Pair {
     }
     CHECK(quiet());
     check_streams();
+  }
+
+  // Else the driver would never sleep.
+  void do_what_is_due(bool client) {
+    Session& session = end(client).session;
+    for (int idle = 0; session.next_timeout() <= now_;) {
+      const std::uint64_t before = session.statistics().packets_sent;
+      session.on_timeout(now_);
+      poll(client);
+      CHECK(session.statistics().packets_sent > before || ++idle < 4);
+    }
   }
 
   bool quiet() {
@@ -244,13 +257,14 @@ class Pair {
   std::deque<Flying> up_;
   std::deque<Flying> down_;
   std::deque<ReportFrame> reports_[2];  // that were said, by who said them: the client's at 1
-  std::optional<ChannelId> tcp_;
-  ChannelId next_tcp_ = kFirstTcpChannel;
+  std::vector<ChannelId> links_;        // TCP connections that stand
+  ChannelId next_link_ = kFirstTcpChannel;
 };
 
 // A peer that has the keys and keeps no rule.
 void hostile(Choices choices, Role role) {
   End end(role);
+  end.peer_is_honest = false;
   Time now{};
   std::map<ChannelId, PacketNumber> numbers;
   std::vector<std::uint8_t> room(16 * 1024);
