@@ -15,7 +15,7 @@ class CacheFile {
   // Seconds since 1970, as `now` below.
   struct Kept {
     std::int64_t until = 0;
-    std::int64_t since = 0;  // 0: it is not sure
+    std::int64_t since = 0;  // it is sure, or was said; 0: it is not
   };
 
   // `folder`: empty where there is no place. `kind`: the folder in it. `id`: what tells one file from another. `of`: one

@@ -88,7 +88,8 @@ class ClientSession {
   void end_if_done();
   void end_if_stdio_done();
   void fail(const std::string& sentence);
-  void tell_of_no_udp() const;
+  void note_blocked_udp(bool may_say);
+  void end_well(int status);
   void end(int status);
   void tell_statistics() const;
   void tell(const std::string& line) const;
@@ -98,7 +99,8 @@ class ClientSession {
   ChildProcess& ssh_;
   const std::optional<UdpMemory>& udp_memory_;
   TransferLog& log_;
-  bool no_udp_;  // none came, now or of late
+  bool doubts_udp_;           // none came of late
+  bool udp_blocked_ = false;  // none comes now
   asio::io_context io_;
   asio::signal_set signals_{io_};
   asio::steady_timer ssh_end_timer_{io_};
@@ -126,8 +128,8 @@ ClientSession::ClientSession(const Options& options, const ForwardPlan& plan, Lo
       ssh_(*login.ssh),
       udp_memory_(udp_memory),
       log_(log),
-      no_udp_(options.transport == Transport::kAuto && udp_memory &&
-              udp_memory->is_blocked(seconds_since_1970())),
+      doubts_udp_(options.transport == Transport::kAuto && udp_memory &&
+                  udp_memory->is_blocked(seconds_since_1970())),
       keys_(login.finder.greeting()->secret, login.finder.greeting()->cipher),
       driver_(io_, session_config(*login.finder.greeting()), keys_,
               {[this](const SessionEvent& event) { on_event(event); },
@@ -170,14 +172,14 @@ SessionConfig ClientSession::session_config(const Greeting& greeting) const {
                          options_.max_datagram,         options_.memory_bytes.value_or(default_memory())};
   sending.max_rate = options_.max_rate_bits_per_second;
   sending.datagrams = options_.transport == Transport::kAuto;
-  sending.doubts_datagrams = no_udp_;
+  sending.doubts_datagrams = doubts_udp_;
   return make_session_config(Role::kClient, sending, options_.channels,
                              std::min<std::size_t>(options_.channels, greeting.udp_ports.size()));
 }
 
 void ClientSession::add_channels(const Greeting& greeting, const std::vector<Endpoint>& addresses) {
   if (addresses.empty() || options_.transport != Transport::kAuto) return;
-  if (no_udp_) tell("no UDP came through of late, says " + udp_memory_->path() + ": not waited for");
+  if (doubts_udp_) tell("no UDP came through of late, says " + udp_memory_->path() + ": not waited for");
   const bool only_v4 =
       std::all_of(addresses.begin(), addresses.end(), [](const Endpoint& a) { return a.is_v4(); });
   const std::size_t count = std::min<std::size_t>(options_.channels, greeting.udp_ports.size());
@@ -257,7 +259,7 @@ void ClientSession::on_event(const SessionEvent& event) {
       break;
     case SessionEventKind::kUdpBlocked:
       tell(std::string("no answer by UDP: the stream goes over ") + way_without_udp());
-      no_udp_ = !driver_.udp_channels().empty();
+      udp_blocked_ = !driver_.udp_channels().empty();
       break;
     case SessionEventKind::kUdpOneWay:
       tell(std::string("nothing comes by UDP: what the server sends goes over ") + way_without_udp());
@@ -285,7 +287,8 @@ void ClientSession::on_proved(ChannelId id) {
   // Closed since, or silent again.
   const auto path = channel != nullptr ? channel->paths.active() : std::nullopt;
   if (!path) return;
-  if (std::exchange(no_udp_, false) && udp_memory_) udp_memory_->forget();
+  udp_blocked_ = false;
+  if (std::exchange(doubts_udp_, false)) udp_memory_->forget();
   tell(name + ": proved, UDP to " + driver_.udp_channels().at(id)->address(*path).to_string());
 }
 
@@ -324,13 +327,12 @@ void ClientSession::end_if_done() {
   if (plan_.stdio) return end_if_stdio_done();
   if (!command_status_ || !forwarding_.is_idle()) return;
   if (!driver_.streams().delivered()) return;
-  tell_of_no_udp();
-  end(output_lost_ ? kFailed : *command_status_);
+  end_well(*command_status_);
 }
 
 // Without a command only -W has an end of its own: the connection's, which as with ssh does not wait for others.
 void ClientSession::end_if_stdio_done() {
-  if (stdin_ended_ && driver_.streams().delivered(stdio_)) end(output_lost_ ? kFailed : 0);
+  if (stdin_ended_ && driver_.streams().delivered(stdio_)) end_well(0);
 }
 
 // A signal to all of our process group, as a terminal's Ctrl-C, ends ssh as well, and its end may be seen first.
@@ -349,18 +351,24 @@ void ClientSession::fail(const std::string& sentence) {
   end(kFailed);
 }
 
-// Once: the next run knows.
-void ClientSession::tell_of_no_udp() const {
-  if (!no_udp_ || options_.quiet || !udp_memory_ || udp_memory_->is_blocked(seconds_since_1970())) return;
-  if (!udp_memory_->remember(seconds_since_1970())) return;
+// For the next run. Who ends well says it, once; a failure has its own sentence.
+void ClientSession::note_blocked_udp(bool may_say) {
+  if (!std::exchange(udp_blocked_, false) || !udp_memory_) return;
+  const bool says = may_say && !options_.quiet && !udp_memory_->was_said(seconds_since_1970());
+  if (!udp_memory_->remember(seconds_since_1970(), says) || !says) return;
   say_if_room("no UDP comes through from " + options_.host + ": " + way_without_udp() +
               (tcp_->proved() == 0 ? " carries" : " carry") + " the data (not said again)");
+}
+
+void ClientSession::end_well(int status) {
+  note_blocked_udp(!output_lost_);
+  end(output_lost_ ? kFailed : status);
 }
 
 void ClientSession::end(int status) {
   if (std::exchange(ended_, true)) return;
   status_ = status;
-  if (no_udp_ && udp_memory_) udp_memory_->remember(seconds_since_1970());
+  note_blocked_udp(false);
   tell_statistics();
   log_.finish(now(), driver_.session(), status);
   tcp_->stop();

@@ -22,8 +22,10 @@ class UdpMemory {
   const std::string& path() const { return file_.path(); }
   // `now`, here and below: seconds since 1970.
   bool is_blocked(std::int64_t now) const { return file_.read(now, kPeriod).has_value(); }
-  // For kPeriod from now on. False: it cannot be written.
-  bool remember(std::int64_t now) const { return file_.write({now + kPeriod}); }
+  // The user was told.
+  bool was_said(std::int64_t now) const;
+  // For kPeriod from now on. `says`: the user is told now. False: it cannot be written.
+  bool remember(std::int64_t now, bool says) const;
   void forget() const { file_.remove(); }
 
  private:

@@ -85,7 +85,7 @@ class Server {
 
  private:
   void make_driver(std::size_t channels);
-  void listen(const Endpoint& at);
+  void listen(Sockets& sockets);
   void greet(Greeting& greeting, const Sockets& sockets);
   void add_channels(Sockets sockets, const std::optional<LoginHost>& login_host);
   void finish_stdio();
@@ -136,7 +136,7 @@ Server::Server(const ServerOptions& options) : options_(options) {
   keys_ = std::make_unique<SessionKeys>(greeting.secret, greeting.cipher);
   make_driver(sockets.empty() ? options.channels : sockets.size());
   forwarding_ = std::make_unique<ServerForwarding>(*driver_, options.policy, [this] { on_port_asked_for(); });
-  if (!sockets.empty()) listen(sockets.front()->local());
+  listen(sockets);
   open_log(peer);
   greet(greeting, sockets);
   const auto login_host = peer ? std::optional(LoginHost{*peer, options.login_host_alone}) : std::nullopt;
@@ -158,10 +158,14 @@ void Server::make_driver(std::size_t channels) {
                         [this] { on_client_gone(); }, [this](ChannelId id) { acceptor_->on_link_end(id); }});
 }
 
-// At channel 0's port. Where somebody has it the greeting says so, and nobody will come.
-void Server::listen(const Endpoint& at) {
-  acceptor_ = std::make_unique<TcpAcceptor>(*driver_, at);
-  if (!acceptor_->start()) acceptor_.reset();
+// At channel 0's port: that of the first socket that nobody has by TCP. Where there is none the greeting says so, and
+// nobody will come.
+void Server::listen(Sockets& sockets) {
+  for (auto& socket : sockets) {
+    acceptor_ = std::make_unique<TcpAcceptor>(*driver_, socket->local());
+    if (acceptor_->start()) return socket.swap(sockets.front());
+  }
+  acceptor_.reset();
 }
 
 void Server::open_log(const std::optional<Endpoint>& peer) {

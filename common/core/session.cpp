@@ -12,6 +12,8 @@ namespace mcdtp {
 namespace {
 
 constexpr Duration kMinUdpPatience = seconds(1);
+// Where nothing at all has come, which says nothing of UDP.
+constexpr Duration kUdpPatienceInSilence = seconds(6);
 // Of a stream channel that is paced: what goes at a time.
 constexpr double kStreamTrain = 0.02;  // s
 constexpr double kLeastTrain = 2400;   // bytes
@@ -34,7 +36,7 @@ Session::Session(Time now, SessionConfig config)
   CHECK(wished_channels_ >= 1 && wished_channels_ <= kMaxDatagramChannels && make_congestion_);
   if (config.coupling == Coupling::kCoupled) common_flow_ = std::make_shared<Flow>(now, make_congestion_());
   udp_decided_ = !config.datagrams || config.doubts_datagrams;
-  silence_judged_ = !config.datagrams;
+  udp_judged_ = silence_judged_ = !config.datagrams;
   streams_.wish_memory(memory_);
   if (role_ == Role::kClient) control_.push(ExchangeFrame{wished_channels_, {}, memory_});
 }
@@ -198,21 +200,25 @@ Time Session::links_reported() const {
 
 Duration Session::udp_patience() const {
   const Channel* ssh = channel(kSshChannel);
-  const Duration rtt = ssh != nullptr && ssh->loss.rtt().has_sample() ? ssh->loss.rtt().min() : Duration{};
-  return std::max<Duration>(kMinUdpPatience, 4 * rtt);
+  if (ssh == nullptr || !ssh->loss.rtt().has_sample()) return kUdpPatienceInSilence;
+  return std::max<Duration>(kMinUdpPatience, 4 * ssh->loss.rtt().min());
 }
 
 Time Session::udp_deadline() const {
-  if (!udp_decided_) return started_ + udp_patience();
+  if (!udp_judged_) return started_ + udp_patience();
   return silence_judged_ ? kNever : started_ + 2 * udp_patience();
 }
 
 void Session::decide_udp(Time now) {
   if (now < udp_deadline()) return;
-  if (udp_decided_) return judge_silence();
-  end_early();
-  udp_decided_ = true;
+  if (udp_judged_) return judge_silence();
+  udp_judged_ = true;
+  give_udp_up();
   events_.push_back({SessionEventKind::kUdpBlocked, 0, 0, {}});
+}
+
+void Session::give_udp_up() {
+  if (!std::exchange(udp_decided_, true)) end_early();
 }
 
 bool Session::is_silent_by_udp() const {

@@ -246,6 +246,7 @@ class Session {
   DeliverySnapshot count_against_flow(Time now, Channel& channel, std::uint64_t size, bool asks);
   void count_sent(Time now, Channel& channel, const Packetizer& packet, PathId path, std::uint64_t size);
   void decide_udp(Time now);
+  void give_udp_up();
   Duration udp_patience() const;
   Time udp_deadline() const;
   void judge_silence();
@@ -275,7 +276,8 @@ class Session {
   Time reports_began_{};       // when a report was last due
   Time early_began_ = kNever;  // when data first went on a channel that is not proved
   bool early_is_over_ = false;
-  bool udp_decided_ = false;
+  bool udp_decided_ = false;     // data wait for it no more
+  bool udp_judged_ = false;      // one is proved, or it was waited for long enough
   bool silence_judged_ = false;  // whether anything comes by UDP: once, a while after it was decided on
   bool exchange_seen_ = false;
   bool set_seen_ = false;

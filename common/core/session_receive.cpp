@@ -292,7 +292,7 @@ void Session::count_in_flight() {
 void Session::on_proved(Time now, Channel& channel) {
   events_.push_back({SessionEventKind::kChannelProved, channel.id(), 0, {}});
   if (!channel.is_datagram()) return on_link_proved();
-  udp_decided_ = true;
+  udp_decided_ = udp_judged_ = true;
   if (proved_datagram_ == 0) requeue_all_but(channel);
   if (role_ == Role::kClient) lead_others(now, channel);
   count_in_flight();
@@ -302,9 +302,7 @@ void Session::on_proved(Time now, Channel& channel) {
 void Session::on_link_proved() {
   const auto links = std::count_if(channels_.begin(), channels_.end(),
                                    [](const auto& entry) { return entry.second.is_link(); });
-  if (udp_decided_ || links < 2) return;
-  end_early();
-  udp_decided_ = true;
+  if (links >= 2) give_udp_up();
 }
 
 // The other channels of a client follow the first that found a way, and who shows them one that they did not know. (Not

@@ -107,7 +107,7 @@ void TcpConnector::try_next() {
 
 void TcpConnector::connected() {
   timer_.cancel();
-  if (!is_first_ && !leaves_descriptors(socket_.native_handle())) return stop();
+  if (!is_first_ && !leaves_descriptors(socket_.native_handle())) return retry();
   std::error_code error;
   const auto id = next_id_();
   if (!id) return stop();
@@ -219,7 +219,7 @@ bool TcpAcceptor::start() {
   if (error) return false;
   acceptor_.set_option(asio::socket_base::reuse_address(true), error);
   acceptor_.bind(at, error);
-  if (!error) acceptor_.listen(kMaxPending, error);
+  if (!error) acceptor_.listen(kMaxDatagramChannels, error);
   if (error) {
     acceptor_.close(error);
     return false;
@@ -247,7 +247,7 @@ bool TcpAcceptor::admit(int fd) {
   try {
     const auto pending = std::make_shared<Pending>(driver_.io(), fd);
     // The newest evicts the oldest: strangers cannot keep the client out by holding connections open.
-    if (pending_.size() >= kMaxPending) drop(pending_.front());
+    if (pending_.size() >= std::max(kMaxPending, wanted_)) drop(pending_.front());
     pending_.push_back(pending);
     await_hello(pending);
     return true;

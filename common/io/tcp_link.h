@@ -90,6 +90,7 @@ class TcpLinks {
 // that no connection before it had.
 class TcpAcceptor {
  public:
+  // ... or as many as are wanted.
   static constexpr std::size_t kMaxPending = 16;
   static constexpr std::size_t kMaxHello = 64;
   static constexpr Duration kHelloPatience = seconds(5);

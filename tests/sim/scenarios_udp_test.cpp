@@ -39,6 +39,15 @@ TEST(UdpScenario, BlockedIsDecidedInTime) {
   }
 }
 
+// Where one round trip takes longer than that nothing has come on any way by then.
+TEST(UdpScenario, WhereNothingHasComeYetUdpIsNoMoreBlockedThanTheRest) {
+  World world(clean(milliseconds(700)));
+  world.client.send(kStdio, 2'000'000);
+  EXPECT_TRUE(world.run_until([&] { return world.server.ended(kStdio); }, seconds(60)));
+  for (const Host* host : {&world.client, &world.server})
+    EXPECT_FALSE(host->has_event(SessionEventKind::kUdpBlocked));
+}
+
 TEST(UdpScenario, LittleStandsOnSshUntilUdpIsDecided) {
   World world(blocked(milliseconds(100)));
   world.client.send(kStdio, 2'000'000);
@@ -255,6 +264,9 @@ TEST(UdpScenario, WhereNoneCameBeforeDataDoNotWaitForUdp) {
   world.server.send(kStdio, 4'000'000);
   const auto done = [&] { return world.server.ended(kStdio) && world.client.ended(kStdio); };
   EXPECT_TRUE(world.run_until(done, seconds(1))) << "UDP was waited for";
+  EXPECT_FALSE(world.client.has_event(SessionEventKind::kUdpBlocked)) << "this run knows nothing yet";
+  world.run_until([] { return false; }, seconds(2));
+  EXPECT_EQ(count(world.client, SessionEventKind::kUdpBlocked), 1U);
   EXPECT_TRUE(world.server.intact() && world.client.intact());
 }
 
