@@ -326,8 +326,7 @@ void ClientSession::end_if_done() {
   if (ended_ || !stdout_->ended() || !stderr_->ended()) return;
   if (plan_.stdio) return end_if_stdio_done();
   if (!command_status_ || !forwarding_.is_idle()) return;
-  if (!driver_.streams().delivered()) return;
-  end_well(*command_status_);
+  if (driver_.streams().delivered()) end_well(*command_status_);
 }
 
 // Without a command only -W has an end of its own: the connection's, which as with ssh does not wait for others.

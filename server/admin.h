@@ -21,9 +21,9 @@ std::optional<AdminOptions> parse_admin_options(const std::vector<std::string>& 
 
 // What is to run where `forced` is the command and `original` is SSH_ORIGINAL_COMMAND, which the command then gets as
 // it would from a plain ssh: what the client's exec line says to run, or nothing. Of the client's environment only
-// LANG, LC_* and GIT_PROTOCOL are taken, ports are not forwarded, no other host gets a packet, and no log is written. Unset: the client is
-// none of ours, or another version's that cannot be told from that; the forced command is to be run as it is. Throws a
-// sentence.
+// LANG, LC_* and GIT_PROTOCOL are taken, ports are not forwarded, no other host gets a packet, and no log is written.
+// Unset: the client is none of ours, or another version's that cannot be told from that; the forced command is to be run
+// as it is. Throws a sentence.
 std::optional<ServerOptions> forced_options(const std::string& forced,
                                             const std::optional<std::string>& original);
 

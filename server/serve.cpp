@@ -70,6 +70,8 @@ void write_all(int fd, std::string_view text) {
   }
 }
 
+void complain(const std::string& sentence) { write_stderr_all("mcdtp-server: " + sentence + "\n"); }
+
 // The client says nothing before the greeting, and ends our stdin where that comes too late: a command that it does not
 // count on would run with nothing to read.
 bool nobody_waits() {
@@ -170,11 +172,10 @@ void Server::listen(Sockets& sockets) {
 
 void Server::open_log(const std::optional<Endpoint>& peer) {
   if (!options_.log_path && !options_.full_log_path) return;
-  const auto say = [](const std::string& line) { write_stderr_all("mcdtp-server: " + line + "\n"); };
   try {
-    log_ = std::make_unique<TransferLog>(options_.log_path, options_.full_log_path, say);
+    log_ = std::make_unique<TransferLog>(options_.log_path, options_.full_log_path, complain);
   } catch (const std::runtime_error& error) {
-    return say(error.what());
+    return complain(error.what());
   }
   log_->start(now(), peer ? peer->address_text() : "-");
   log_sampler_ = std::make_unique<LogSampler>(io_, *log_, driver_->session());
@@ -273,7 +274,7 @@ void Server::on_event(const SessionEvent& event) {
   if (event.kind == SessionEventKind::kChannelProved && log_) log_->on_proved(event.channel);
   if (event.kind == SessionEventKind::kSet) driver_->remove_udp_above(event.value);
   if (event.kind != SessionEventKind::kPeerFault) return;
-  write_stderr_all("mcdtp-server: the client broke the protocol: " + event.text + "\n");
+  complain("the client broke the protocol: " + event.text);
   end(kFailed);
 }
 

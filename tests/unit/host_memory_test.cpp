@@ -1,10 +1,11 @@
 #include "common/io/host_memory.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+
+#include "tests/unit/temporary_folder.h"
 
 namespace mcdtp {
 namespace {
@@ -22,7 +23,6 @@ TEST(HostMemory, DefaultIsASixteenthWithinBounds) {
 class GroupMemory : public ::testing::Test {
  protected:
   GroupMemory() { std::filesystem::create_directories(root_ / "a/b"); }
-  ~GroupMemory() override { std::filesystem::remove_all(root_); }
   void limit(const std::string& group, const std::string& words) {
     std::ofstream(root_ / group / "memory.max") << words << "\n";
   }
@@ -31,8 +31,8 @@ class GroupMemory : public ::testing::Test {
   }
 
  private:
-  std::filesystem::path root_ =
-      std::filesystem::temp_directory_path() / ("host_memory_test." + std::to_string(getpid()));
+  TemporaryFolder folder_;
+  const std::filesystem::path& root_ = folder_.path();
 };
 
 TEST_F(GroupMemory, TightestOfAllAboveHolds) {

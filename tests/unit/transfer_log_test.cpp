@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/unit/temporary_folder.h"
+
 namespace mcdtp {
 namespace {
 
@@ -15,16 +17,14 @@ class TransferLogTest : public testing::Test {
   TransferLogTest() : session(Time{}, config()) {
     session.add_stream_channel(Time{}, kSshChannel);
     session.add_datagram_channel(Time{}, 0, {0});
-    std::filesystem::create_directories(directory);
   }
-  ~TransferLogTest() override { std::filesystem::remove_all(directory); }
 
   static SessionConfig config() {
     SessionConfig config;
     config.congestion = [] { return make_congestion("fixed", 8'000'000); };
     return config;
   }
-  std::string path(const std::string& name) const { return directory / name; }
+  std::string path(const std::string& name) const { return folder.path() / name; }
   std::vector<std::string> lines(const std::string& name) const {
     std::ifstream in(path(name));
     std::vector<std::string> result;
@@ -32,8 +32,7 @@ class TransferLogTest : public testing::Test {
     return result;
   }
 
-  const std::filesystem::path directory =
-      std::filesystem::temp_directory_path() / ("mcdtp-log." + std::to_string(getpid()));
+  TemporaryFolder folder;
   Session session;
   std::vector<std::string> said;
 };
