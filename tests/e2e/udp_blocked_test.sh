@@ -55,10 +55,14 @@ has "$carry" && fail "it is said again"
 printf x | status 0 shim far cat
 out_is x
 err_is ""
-# A run that ends before it knows leaves the date as it is.
+# A run that ends before it knows leaves the date as it is. One that a slow machine held up did know: there is another try.
 until=$(($(date +%s) + 3600))
-sed -i "1s/^[0-9]*/$until/" "$file"
-status 0 shim -n far true
+for try in 1 2 3 4 5; do
+  sed -i "1s/^[0-9]*/$until/" "$file"
+  shim -v -n far true 2>"$dir/log" || fail "status $?"
+  has "not waited for$" || fail "it is forgotten"
+  has "$no_answer" || break
+done
 [ "$(remembered | head -n 1 | cut -d' ' -f1)" = "$until" ] || fail "renewed: $(remembered)"
 wan_relink --delay 5
 both_ways "not waited for$" "channel 0: proved"
