@@ -70,9 +70,10 @@ class ClientSession {
   int run();
 
  private:
-  std::vector<Endpoint> far_addresses(const Login& login) const;
+  std::vector<Endpoint> find_far_addresses(const Login& login) const;
+  UdpSockets open_sockets(const Greeting& greeting);
   SessionConfig session_config(const Greeting& greeting) const;
-  void add_channels(const Greeting& greeting, const std::vector<Endpoint>& addresses);
+  void add_channels(const Greeting& greeting);
   void start_forwarding();
   void start_pumps();
   void await_signals(const std::vector<int>& end_signals);
@@ -104,6 +105,8 @@ class ClientSession {
   asio::io_context io_;
   asio::signal_set signals_{io_};
   asio::steady_timer ssh_end_timer_{io_};
+  std::vector<Endpoint> far_addresses_;
+  UdpSockets sockets_;  // until the driver has them
   SessionKeys keys_;
   Driver driver_;
   LogSampler log_sampler_;
@@ -130,6 +133,8 @@ ClientSession::ClientSession(const Options& options, const ForwardPlan& plan, Lo
       log_(log),
       doubts_udp_(options.transport == Transport::kAuto && udp_memory &&
                   udp_memory->is_blocked(seconds_since_1970())),
+      far_addresses_(find_far_addresses(login)),
+      sockets_(open_sockets(*login.finder.greeting())),
       keys_(login.finder.greeting()->secret, login.finder.greeting()->cipher),
       driver_(io_, session_config(*login.finder.greeting()), keys_,
               {[this](const SessionEvent& event) { on_event(event); },
@@ -140,15 +145,14 @@ ClientSession::ClientSession(const Options& options, const ForwardPlan& plan, Lo
                   {std::move(on_ready), [this] { end(kFailed); }, [this] { end_if_done(); },
                    write_line_if_room, [this](const std::string& line) { tell(line); }}) {
   const Greeting& greeting = *login.finder.greeting();
-  const auto addresses = far_addresses(login);
   // First: the command may run already and have ended, and its end be among the early bytes.
   start_forwarding();
   driver_.add_ssh(std::make_shared<Descriptor>(io_, login.ssh->take_stdout()),
                   std::make_shared<Descriptor>(io_, login.ssh->take_stdin()), login.finder.rest());
-  add_channels(greeting, addresses);
+  add_channels(greeting);
   const std::uint16_t tcp_port = greeting.tcp_port.value_or(0);
   tcp_ = std::make_unique<TcpLinks>(
-      driver_, greeting.tcp_port ? with_port(addresses, tcp_port) : std::vector<Endpoint>{});
+      driver_, greeting.tcp_port ? with_port(far_addresses_, tcp_port) : std::vector<Endpoint>{});
   tcp_->want(driver_.session().wished_links());
   start_pumps();
   await_signals(end_signals);
@@ -157,7 +161,7 @@ ClientSession::ClientSession(const Options& options, const ForwardPlan& plan, Lo
 }
 
 // None where SSH alone is to carry the data.
-std::vector<Endpoint> ClientSession::far_addresses(const Login& login) const {
+std::vector<Endpoint> ClientSession::find_far_addresses(const Login& login) const {
   if (options_.transport == Transport::kSsh) return {};
   const auto addresses = login.addresses->candidates(login.finder.greeting()->address, login.peer_address);
   const std::string ways = options_.transport == Transport::kTcp ? "TCP" : "UDP and TCP";
@@ -173,26 +177,33 @@ SessionConfig ClientSession::session_config(const Greeting& greeting) const {
   sending.max_rate = options_.max_rate_bits_per_second;
   sending.datagrams = options_.transport == Transport::kAuto;
   sending.doubts_datagrams = doubts_udp_;
+  for (const auto& socket : sockets_) sending.ports.push_back(socket->local().port());
   return make_session_config(Role::kClient, sending, options_.channels,
                              std::min<std::size_t>(options_.channels, greeting.udp_ports.size()));
 }
 
-void ClientSession::add_channels(const Greeting& greeting, const std::vector<Endpoint>& addresses) {
-  if (addresses.empty() || options_.transport != Transport::kAuto) return;
+// None where there is no use for them; fewer than the server has where the system gives no more.
+UdpSockets ClientSession::open_sockets(const Greeting& greeting) {
+  UdpSockets sockets;
+  if (far_addresses_.empty() || options_.transport != Transport::kAuto) return sockets;
   if (doubts_udp_) tell("no UDP came through of late, says " + udp_memory_->path() + ": not waited for");
   const bool only_v4 =
-      std::all_of(addresses.begin(), addresses.end(), [](const Endpoint& a) { return a.is_v4(); });
+      std::all_of(far_addresses_.begin(), far_addresses_.end(), [](const Endpoint& a) { return a.is_v4(); });
+  UdpSocket::Options wanted;
+  wanted.local = Endpoint::any(only_v4 ? AF_INET : AF_INET6);
   const std::size_t count = std::min<std::size_t>(options_.channels, greeting.udp_ports.size());
   try {
-    for (ChannelId id = 0; id < count; ++id) {
-      UdpSocket::Options wanted;
-      wanted.local = Endpoint::any(only_v4 ? AF_INET : AF_INET6);
-      driver_.add_udp(id, std::make_unique<UdpSocket>(io_, wanted),
-                      with_port(addresses, greeting.udp_ports[id]));
-    }
+    while (sockets.size() < count) sockets.push_back(std::make_unique<UdpSocket>(io_, wanted));
   } catch (const std::runtime_error& error) {
     tell(error.what());
   }
+  return sockets;
+}
+
+void ClientSession::add_channels(const Greeting& greeting) {
+  for (ChannelId id = 0; id < sockets_.size(); ++id)
+    driver_.add_udp(id, std::move(sockets_[id]), with_port(far_addresses_, greeting.udp_ports[id]));
+  sockets_.clear();
 }
 
 // Nothing is started after this that needs the limit as it was.
@@ -253,6 +264,7 @@ void ClientSession::on_own_news(const StreamNews& news) {
 void ClientSession::on_event(const SessionEvent& event) {
   switch (event.kind) {
     case SessionEventKind::kSet: driver_.remove_udp_above(event.value); break;
+    case SessionEventKind::kPeerPort: break;  // for a server
     case SessionEventKind::kChannelProved: on_proved(event.channel); break;
     case SessionEventKind::kChannelDoubted:
       tell("channel " + std::to_string(event.channel) + ": nothing comes back, not used until it answers");
@@ -352,7 +364,7 @@ void ClientSession::fail(const std::string& sentence) {
 
 // For the next run. Who ends well says it, once; a failure has its own sentence.
 void ClientSession::note_blocked_udp(bool may_say) {
-  if (!std::exchange(udp_blocked_, false) || !udp_memory_) return;
+  if (!std::exchange(udp_blocked_, false) || !udp_memory_ || !driver_.session().is_silent_by_udp()) return;
   const bool says = may_say && !options_.quiet && !udp_memory_->was_said(seconds_since_1970());
   if (!udp_memory_->remember(seconds_since_1970(), says) || !says) return;
   say_if_room("no UDP comes through from " + options_.host + ": " + way_without_udp() +

@@ -43,11 +43,9 @@ LoginAddresses login_addresses() {
   return {Endpoint::from_text(client, 0), Endpoint::from_text(server, 0)};
 }
 
-using Sockets = std::vector<std::unique_ptr<UdpSocket>>;
-
 // As many as can be had: fewer channels are better than none, and none than no session.
-Sockets bind_sockets(asio::io_context& io, const ServerOptions& options, const Endpoint& address) {
-  Sockets sockets;
+UdpSockets bind_sockets(asio::io_context& io, const ServerOptions& options, const Endpoint& address) {
+  UdpSockets sockets;
   try {
     while (sockets.size() < options.channels) {
       UdpSocket::Options wanted;
@@ -87,9 +85,9 @@ class Server {
 
  private:
   void make_driver(std::size_t channels);
-  void listen(Sockets& sockets);
-  void greet(Greeting& greeting, const Sockets& sockets);
-  void add_channels(Sockets sockets, const std::optional<LoginHost>& login_host);
+  void listen(UdpSockets& sockets);
+  void greet(Greeting& greeting, const UdpSockets& sockets);
+  void add_channels(UdpSockets sockets, const std::optional<LoginHost>& login_host);
   void finish_stdio();
   void on_port_asked_for();
   void open_log(const std::optional<Endpoint>& peer);
@@ -130,7 +128,7 @@ Server::Server(const ServerOptions& options) : options_(options) {
   const auto [peer, address] = login_addresses();
   const bool greets_address =
       options.transport != Transport::kSsh && address && is_greeting_address(address->address_text());
-  Sockets sockets = greets_address ? bind_sockets(io_, options, *address) : Sockets{};
+  UdpSockets sockets = greets_address ? bind_sockets(io_, options, *address) : UdpSockets{};
   Greeting greeting;
   greeting.cipher = preferred_cipher();
   random_bytes(greeting.secret);
@@ -162,7 +160,7 @@ void Server::make_driver(std::size_t channels) {
 
 // At channel 0's port: that of the first socket that nobody has by TCP. Where there is none the greeting says so, and
 // nobody will come.
-void Server::listen(Sockets& sockets) {
+void Server::listen(UdpSockets& sockets) {
   for (auto& socket : sockets) {
     acceptor_ = std::make_unique<TcpAcceptor>(*driver_, socket->local());
     if (acceptor_->start()) return socket.swap(sockets.front());
@@ -188,7 +186,7 @@ void Server::finish_log(int status) {
   if (const auto log = std::move(log_)) log->finish(now(), driver_->session(), status);
 }
 
-void Server::add_channels(Sockets sockets, const std::optional<LoginHost>& login_host) {
+void Server::add_channels(UdpSockets sockets, const std::optional<LoginHost>& login_host) {
   for (ChannelId id = 0; options_.transport == Transport::kAuto && id < sockets.size(); ++id)
     driver_->add_udp(id, std::move(sockets[id]), {}, login_host);
   driver_->add_ssh(Descriptor::borrow(io_, STDIN_FILENO), Descriptor::borrow(io_, STDOUT_FILENO), {});
@@ -207,7 +205,7 @@ void Server::finish_stdio() {
   driver_->kick();
 }
 
-void Server::greet(Greeting& greeting, const Sockets& sockets) {
+void Server::greet(Greeting& greeting, const UdpSockets& sockets) {
   for (const auto& socket : sockets) greeting.udp_ports.push_back(socket->local().port());
   if (acceptor_) greeting.tcp_port = sockets.front()->local().port();
   std::string line = format_greeting(greeting);
@@ -273,6 +271,8 @@ void Server::on_event(const SessionEvent& event) {
   if (acceptor_) acceptor_->want(driver_->session().wished_links());
   if (event.kind == SessionEventKind::kChannelProved && log_) log_->on_proved(event.channel);
   if (event.kind == SessionEventKind::kSet) driver_->remove_udp_above(event.value);
+  if (event.kind == SessionEventKind::kPeerPort)
+    driver_->expect_udp(event.channel, static_cast<std::uint16_t>(event.value));
   if (event.kind != SessionEventKind::kPeerFault) return;
   complain("the client broke the protocol: " + event.text);
   end(kFailed);

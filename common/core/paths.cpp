@@ -1,7 +1,6 @@
 #include "common/core/paths.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 namespace mcdtp {
@@ -12,8 +11,9 @@ Paths::Path* Paths::find(PathId id) {
 }
 
 std::optional<PathId> Paths::chosen() const {
-  const Path* path = active_ ? find(*active_) : nullptr;
-  return path != nullptr && path->ours ? active_ : std::nullopt;
+  const auto way = active_ ? active_ : newest_;
+  const Path* path = way ? find(*way) : nullptr;
+  return path != nullptr && path->ours ? way : std::nullopt;
 }
 
 bool Paths::set_candidates(const std::vector<PathId>& candidates) {
@@ -31,7 +31,7 @@ bool Paths::on_packet(PathId from, std::size_t bytes, bool highest) {
     newest_ = from;
     if (active_ == from) stop_following();
     known->wanted = active_ != from;
-    return known->wanted && !known->ours;
+    return known->wanted;
   }
   if (!highest) return false;
   if (paths_.size() >= kMaxPaths) {
@@ -65,6 +65,12 @@ void Paths::on_validated(PathId id) {
   if (Path* path = find(id)) path->validated = true;
 }
 
+bool Paths::expect(PathId id) {
+  if (find(id) != nullptr) return false;
+  paths_.push_back({.id = id, .wanted = !newest_, .validated = true});
+  return !newest_;
+}
+
 std::optional<PathId> Paths::early() const {
   if (active_) return std::nullopt;
   const auto is_wanted = [&](const Path& path) {
@@ -94,10 +100,15 @@ std::vector<PathId> Paths::unproved() const {
 std::uint64_t Paths::allowance(PathId id) const {
   const Path* path = find(id);
   if (path == nullptr) return 0;
-  if (active_ == id || path->ours || path->echoed || path->validated)
-    return std::numeric_limits<std::uint64_t>::max();
-  const std::uint64_t most = kAmplification * path->received;
+  const std::uint64_t most = most_bytes(*path);
+  if (most == kUnlimited) return kUnlimited;
   return most > path->sent ? most - path->sent : 0;
+}
+
+std::uint64_t Paths::most_bytes(const Path& path) const {
+  if (active_ == path.id || path.ours || path.echoed) return kUnlimited;
+  if (!path.validated) return kAmplification * path.received;
+  return path.received > 0 ? kUnlimited : kUnheardBytes;
 }
 
 }  // namespace mcdtp

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -14,6 +15,9 @@ namespace mcdtp {
 class Paths {
  public:
   static constexpr std::uint64_t kAmplification = 3;
+  // What an address gets that is only expected to be the peer's, until something comes from there: probes for a minute or
+  // two.
+  static constexpr std::uint64_t kUnheardBytes = 16 * 1200;
 
   // Addresses of our own choosing, to be probed. True: one of them is new.
   bool set_candidates(const std::vector<PathId>& candidates);
@@ -30,12 +34,16 @@ class Paths {
   // It is an address of the host that has logged in: nobody else can be flooded by what goes there (address validation,
   // RFC 9000 section 8.1).
   void on_validated(PathId path);
+  // The peer says that it sends from here, and the address is one that on_validated() could be told of. It wants probes,
+  // though nothing has come from there: firewalls on the way take what comes for an answer then. False: the peer was heard
+  // from elsewhere, or the address is known.
+  bool expect(PathId path);
   void on_sent(PathId path, std::size_t bytes);
   // Nothing comes back from the active path: it has to prove itself again.
   void doubt();
 
   std::optional<PathId> active() const { return active_; }
-  // The active path, where it is one of our own choosing.
+  // The active path, or while there is none the newest heard from, where it is one of our own choosing.
   std::optional<PathId> chosen() const;
   bool knows(PathId path) const { return find(path) != nullptr; }
   // Where data may go before any path is proved: what our own first candidate is, or a validated address heard from.
@@ -47,6 +55,7 @@ class Paths {
   std::uint64_t allowance(PathId path) const;
 
  private:
+  static constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
   struct Path {
     PathId id = 0;
     bool ours = false;   // we chose it: no amplification limit
@@ -59,6 +68,7 @@ class Paths {
   };
   static constexpr std::size_t kMaxPaths = 16;
 
+  std::uint64_t most_bytes(const Path& path) const;
   void stop_following();
   Path* find(PathId id);
   const Path* find(PathId id) const { return const_cast<Paths*>(this)->find(id); }

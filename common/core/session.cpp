@@ -38,7 +38,8 @@ Session::Session(Time now, SessionConfig config)
   udp_decided_ = !config.datagrams || config.doubts_datagrams;
   udp_judged_ = silence_judged_ = !config.datagrams;
   streams_.wish_memory(memory_);
-  if (role_ == Role::kClient) control_.push(ExchangeFrame{wished_channels_, {}, memory_});
+  if (role_ == Role::kClient)
+    control_.push(ExchangeFrame{wished_channels_, std::move(config.ports), memory_});
 }
 
 Channel* Session::find(ChannelId id) {

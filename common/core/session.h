@@ -31,11 +31,13 @@ struct SessionConfig {
   double max_stream_rate = Pacer::kUnpaced;   // bytes/s of records with data on stream channels, > 0
   bool datagrams = true;                      // false: no datagram channel will be added
   bool doubts_datagrams = false;              // none came through before: data do not wait for them
+  std::vector<std::uint16_t> ports = {};      // of a client: what its datagram channels send from
 };
 
 // What the driver has to know, besides what happens to streams.
 enum class SessionEventKind : std::uint8_t {
-  kSet,             // both sides agreed: `value` datagram channels, those above are closed
+  kSet,  // both sides agreed: `value` datagram channels, those above are closed
+  kPeerPort,  // to the server: nothing has come by UDP, and the client says that it sends on `channel` from port `value`
   kChannelProved,   // `channel` may carry data now
   kChannelDoubted,  // ... and not any more
   kUdpBlocked,      // no datagram channel was proved in time; probing goes on
@@ -103,6 +105,8 @@ class Session {
                  Bytes frames, std::size_t size);
   // The packet before came from the host that has logged in, see Paths.
   void on_validated(ChannelId channel, PathId path);
+  // The client is expected to send from there, by its kPeerPort and the host that has logged in, see Paths.
+  void on_expected(Time now, ChannelId channel, PathId path);
   void on_timeout(Time now);
   // `room`: for frames, at least kMinPacketRoom bytes; for a datagram channel packet_room().
   std::optional<OutgoingPacket> poll_packet(Time now, ChannelId channel, MutableBytes room);
@@ -130,6 +134,8 @@ class Session {
   // So many TCP connections are of use: one, and as many as there were to be datagram channels where no way is found for
   // datagrams, or none comes. To the server, who makes none, as many also before that is known.
   std::size_t wished_links() const;
+  // Nothing has come on any datagram channel.
+  bool is_silent_by_udp() const;
   bool peer_failed() const { return peer_failed_; }
   // Nothing is left to say: the peer has reported all that we sent.
   bool all_reported() const;
@@ -157,7 +163,6 @@ class Session {
   bool is_control_link(const Channel& channel) const { return &channel == control_link(); }
   bool is_carrier(const Channel& channel) const;
   bool links_help() const;
-  bool is_silent_by_udp() const;
 
   // receiving
   void on_frame(Time now, Channel& channel, const Frame& frame);
@@ -188,6 +193,7 @@ class Session {
   void on_link_proved();
   void on_datagram(Time now, Channel& channel, PathId from, std::size_t size, bool highest);
   void lead_others(Time now, const Channel& channel);
+  void tell_ports(const std::vector<std::uint16_t>& ports);
   bool learn_way(Channel& channel, const Channel& from);
   void doubt(Time now, Channel& channel);
   void take_rate(Channel& channel, const SentPacket& newest, ReportSample& sample);

@@ -32,12 +32,23 @@ bool Session::on_packet(Time now, ChannelId id, PathId from, PacketNumber number
 
 void Session::on_datagram(Time now, Channel& channel, PathId from, std::size_t size, bool highest) {
   statistics_.largest_received = std::max(statistics_.largest_received, size);
-  if (channel.paths.on_packet(from, size, highest)) channel.probe_soon(now);
+  if (channel.paths.on_packet(from, size, highest)) {
+    channel.probe_soon(now);
+    // Before the server sends on the other channels: a translator of addresses gives none of them another port then.
+    if (role_ == Role::kClient && proved_datagram_ == 0) lead_others(now, channel);
+  }
   if (highest) channel.on_heard(now);
 }
 
 void Session::on_validated(ChannelId id, PathId path) {
   if (Channel* channel = find(id)) channel->paths.on_validated(path);
+}
+
+// The first channel that finds its way leads the others.
+void Session::on_expected(Time now, ChannelId id, PathId path) {
+  Channel* channel = find(id);
+  if (channel != nullptr && channel->paths.expect(path) && (id == 0 || proved_datagram_ > 0))
+    channel->probe_soon(now);
 }
 
 void Session::on_frame(Time now, Channel& channel, const Frame& frame) {
@@ -88,6 +99,15 @@ void Session::on_exchange(Time now, const ExchangeFrame& exchange) {
   control_.push(SetFrame{wished_channels_, memory_});
   events_.push_back({SessionEventKind::kSet, 0, wished_channels_, {}});
   close_above(now, wished_channels_);
+  // Else no firewall is in the way.
+  if (is_silent_by_udp()) tell_ports(exchange.ports);
+}
+
+void Session::tell_ports(const std::vector<std::uint16_t>& ports) {
+  for (ChannelId id = 0; id < ports.size(); ++id) {
+    if (ports[id] != 0 && find(id) != nullptr)
+      events_.push_back({SessionEventKind::kPeerPort, id, ports[id], {}});
+  }
 }
 
 void Session::on_set(Time now, const SetFrame& set) {
@@ -294,7 +314,7 @@ void Session::on_proved(Time now, Channel& channel) {
   if (!channel.is_datagram()) return on_link_proved();
   udp_decided_ = udp_judged_ = true;
   if (proved_datagram_ == 0) requeue_all_but(channel);
-  if (role_ == Role::kClient) lead_others(now, channel);
+  lead_others(now, channel);
   count_in_flight();
 }
 
@@ -305,18 +325,20 @@ void Session::on_link_proved() {
   if (links >= 2) give_udp_up();
 }
 
-// The other channels of a client follow the first that found a way, and who shows them one that they did not know. (Not
-// each: all the rest would probe anew, a burst that grows with the square of their number.)
+// The other channels follow the first that found a way: a client's on that way, a server's, while nothing has come on them, to
+// where each is expected; and a client's follow who shows them one that they did not know. (Not each: all the rest would
+// probe anew, a burst that grows with the square of their number.)
 void Session::lead_others(Time now, const Channel& channel) {
   for (auto& [id, other] : channels_) {
     if (!other.is_datagram() || other.proved()) continue;
     const bool learnt = learn_way(other, channel);
-    if (learnt || proved_datagram_ == 0) other.probe_soon(now);
+    const bool follows = role_ == Role::kClient || !other.receipts.has_anything();
+    if (learnt || (follows && proved_datagram_ == 0)) other.probe_soon(now);
   }
 }
 
-// Candidates have the same numbers on all channels of a client; an address that one has learnt has its number there only.
-// False: it is known.
+// Candidates have the same numbers on all channels of a client; an address that one has learnt has its number there only, and
+// a server chooses none. False: it is known.
 bool Session::learn_way(Channel& channel, const Channel& from) {
   const auto way = from.paths.chosen();
   return way && channel.paths.set_candidates({*way});

@@ -156,7 +156,7 @@ struct OpenedFrame {
 };
 
 // The client's first frame (MCDTP's Exchange): how many datagram channels it can have (1 to 64), from which
-// ports (information only, 0: not known), and the memory it grants in bytes.
+// ports, by channel (0, or none: not known), and the memory it grants in bytes.
 struct ExchangeFrame {
   std::uint64_t channels = 0;
   std::vector<std::uint16_t> ports;

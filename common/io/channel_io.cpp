@@ -85,6 +85,12 @@ bool UdpChannel::receive(ReceiveBatch& batch, Session& session) {
   return more;
 }
 
+void UdpChannel::expect(Time now, Session& session, std::uint16_t port) {
+  if (!login_host_) return;
+  const Endpoint from = login_host_->address.with_port(port);
+  if (!find_path(from)) session.on_expected(now, id_, add_path(from, session));
+}
+
 bool UdpChannel::append_packet(Time now, Session& session) {
   const std::size_t room = session.packet_room(id_);
   const MutableBytes space = MutableBytes(train_).subspan(end_, room + kSealOverhead);

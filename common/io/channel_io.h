@@ -31,6 +31,8 @@ class UdpChannel {
 
   // Reads once; every packet that opens goes to the session. True: there may be more.
   bool receive(ReceiveBatch& batch, Session& session);
+  // The peer says that it sends from this port: so of the host that has logged in, where that is known.
+  void expect(Time now, Session& session, std::uint16_t port);
 
   enum class Sent {
     kNothing,  // the session had nothing for this channel

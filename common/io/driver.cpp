@@ -49,6 +49,12 @@ void Driver::add_udp(ChannelId id, std::unique_ptr<UdpSocket> socket, std::vecto
   kick();
 }
 
+void Driver::expect_udp(ChannelId id, std::uint16_t port) {
+  if (!udp_.contains(id)) return;
+  udp_.at(id)->expect(now(), session_, port);
+  kick();
+}
+
 void Driver::add_ssh(std::shared_ptr<Descriptor> in, std::shared_ptr<Descriptor> out, Bytes early) {
   BytePipe pipe(std::move(in), std::move(out));
   pipe.feed(early);

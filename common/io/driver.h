@@ -32,6 +32,8 @@ class Driver {
   // A client probes the addresses `paths`, a server learns them and is told the host of the log-in, if it knows that.
   void add_udp(ChannelId id, std::unique_ptr<UdpSocket> socket, std::vector<Endpoint> paths,
                std::optional<LoginHost> login_host = std::nullopt);
+  // To a server: the client says that it sends on this channel from this port.
+  void expect_udp(ChannelId id, std::uint16_t port);
   // The SSH channel; `early` are bytes read from it before.
   void add_ssh(std::shared_ptr<Descriptor> in, std::shared_ptr<Descriptor> out, Bytes early);
   void add_link(ChannelId id, BytePipe pipe);

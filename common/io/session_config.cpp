@@ -37,6 +37,7 @@ SessionConfig make_session_config(Role role, const SendingOptions& options, std:
   config.max_datagram = options.max_datagram;
   config.datagrams = options.datagrams;
   config.doubts_datagrams = options.doubts_datagrams;
+  config.ports = options.ports;
   if (!config.congestion())
     throw std::runtime_error("--cc " + options.congestion + ": no such congestion control");
   return config;

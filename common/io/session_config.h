@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/core/session.h"
 
@@ -18,6 +19,7 @@ struct SendingOptions {
   std::optional<std::uint64_t> max_rate = {};  // as `rate`: never more, whatever the congestion control says
   bool datagrams = true;                       // false: none are sent
   bool doubts_datagrams = false;               // see SessionConfig
+  std::vector<std::uint16_t> ports = {};       // see SessionConfig
 };
 
 // `channels`: datagram channels wished or bound; `used`: of them, those that can be used, at most `channels`.

@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "common/core/types.h"
 #include "common/io/descriptor.h"
@@ -176,5 +177,8 @@ class UdpSocket {
   std::uint32_t last_drops_ = 0;  // the kernel's own count, which wraps
   UdpCounters counters_;
 };
+
+// One for each channel.
+using UdpSockets = std::vector<std::unique_ptr<UdpSocket>>;
 
 }  // namespace mcdtp

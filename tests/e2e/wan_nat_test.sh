@@ -1,5 +1,6 @@
 #!/bin/bash
-# The NAT of tests/wan translates UDP both ways, keeps a mapping that is used, and forgets one that is not.
+# The NAT of tests/wan translates UDP both ways, keeps a mapping that is used, and forgets one that is not; its firewall lets
+# answers in alone.
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../wan/netns.sh"
 wan_enter "$@"
@@ -93,6 +94,39 @@ in_background fd77::2
 in_background fd77::2 --no-offload
 for pid in "${tries[@]}"; do wait "$pid" || failed=1; done
 [ -z "${failed-}" ] || exit 1
+
+case="a firewall lets in what answers the far host alone"
+cat >"$dir/firewall_near.py" <<'PYTHON'
+import socket, sys
+near = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for port in (5000, 5001)]
+for one, port in zip(near, (5000, 5001)):
+    one.bind(("10.77.0.1", port))
+    one.settimeout(30)
+    one.sendto(b"too soon", ("10.77.0.2", 9))
+print("asked", flush=True)
+assert near[0].recv(100) == b"come in"
+for one in reversed(near):
+    one.sendto(b"answer", ("10.77.0.2", 9))
+    one.sendto(b"to another port", ("10.77.0.2", 10))
+PYTHON
+cat >"$dir/firewall_far.py" <<'PYTHON'
+import socket
+far, other = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for port in (9, 10)]
+far.bind(("10.77.0.2", 9))
+other.bind(("10.77.0.2", 10))
+far.settimeout(30)
+far.sendto(b"come in", ("10.77.0.1", 5000))
+assert far.recvfrom(100) == (b"answer", ("10.77.0.1", 5000))
+PYTHON
+wan_up --firewall || fail "does not start"
+wan_near timeout 100 python3 "$dir/firewall_near.py" >"$dir/asked" &
+near=$!
+wait_until grep -q asked "$dir/asked"
+wan_far timeout 100 python3 "$dir/firewall_far.py" || fail "see above"
+wait "$near" || fail "see above"
+wan_down
+expect up_unmapped -eq 5
+expect down_unmapped -eq 0
 
 case="no NAT"
 wan_up || fail "does not start"

@@ -48,6 +48,63 @@ TEST(UdpScenario, WhereNothingHasComeYetUdpIsNoMoreBlockedThanTheRest) {
     EXPECT_FALSE(host->has_event(SessionEventKind::kUdpBlocked));
 }
 
+WorldSettings firewalled(Duration delay) {
+  WorldSettings settings = clean(delay);
+  settings.firewall = settings.client_tells_ports = true;
+  return settings;
+}
+
+// The server sends first to where the client says that it sends from: two round trips instead of one, and no port is open.
+TEST(UdpScenario, AFirewallLetsInWhatAnswersTheServer) {
+  for (const Duration delay : {milliseconds(5), milliseconds(50), milliseconds(300)}) {
+    World world(firewalled(delay));
+    world.client.send(kStdio, 2'000'000);
+    // And the time that the first record takes on the slow pipe.
+    EXPECT_TRUE(world.run_until([&] { return world.client.session().has_proved_datagram_channel(); },
+                                4 * delay + milliseconds(50)));
+    EXPECT_TRUE(world.run_until([&] { return world.server.ended(kStdio); }, seconds(60)));
+    EXPECT_FALSE(world.client.has_event(SessionEventKind::kUdpBlocked));
+    for (const Host* host : {&world.client, &world.server}) {
+      for (ChannelId id = 0; id < 4; ++id) EXPECT_TRUE(host->session().channel(id)->proved()) << id;
+    }
+    EXPECT_TRUE(world.server.intact());
+  }
+}
+
+TEST(UdpScenario, AFirewallLetsInWhatAnswersTheServerWhereMuchIsLost) {
+  WorldSettings settings = firewalled(milliseconds(50));
+  settings.up.loss = settings.down.loss = 0.1;
+  World world(settings);
+  world.client.send(kStdio, 10'000'000);
+  EXPECT_TRUE(world.run_until([&] { return world.server.ended(kStdio); }, seconds(60)));
+  for (ChannelId id = 0; id < 4; ++id) EXPECT_TRUE(world.client.session().channel(id)->proved()) << id;
+}
+
+// A client of before says no ports: all goes by SSH.
+TEST(UdpScenario, AFirewallIsNotPassedWhereTheClientSaysNoPorts) {
+  WorldSettings settings = firewalled(milliseconds(50));
+  settings.client_tells_ports = false;
+  World world(settings);
+  world.client.send(kStdio, 2'000'000);
+  EXPECT_TRUE(world.run_until([&] { return world.server.ended(kStdio); }, seconds(60)));
+  EXPECT_TRUE(world.client.has_event(SessionEventKind::kUdpBlocked));
+}
+
+// Behind a NAT that gives other ports what the server sends there reaches nobody, or somebody else: it is little.
+TEST(UdpScenario, WhoIsNotWhereItSaysIsSentLittle) {
+  World world(firewalled(milliseconds(20)));
+  world.client.address = kClientAddress + 1;
+  std::uint64_t sent = 0;
+  world.on_datagram = [&](Role from, Bytes frames, bool) {
+    if (from == Role::kServer) sent += frames.size() + kSealOverhead;
+  };
+  world.client.send(kStdio, 2'000'000);
+  world.run_until([] { return false; }, seconds(3600));
+  EXPECT_TRUE(world.server.ended(kStdio));
+  EXPECT_GE(sent, 5u * 1200) << "it goes on for a while";
+  EXPECT_LE(sent, Paths::kUnheardBytes);
+}
+
 TEST(UdpScenario, LittleStandsOnSshUntilUdpIsDecided) {
   World world(blocked(milliseconds(100)));
   world.client.send(kStdio, 2'000'000);

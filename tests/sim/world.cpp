@@ -43,6 +43,8 @@ SessionConfig session_config(Role role, const WorldSettings& settings) {
     return make_congestion(name, rate, pacing);
   };
   config.coupling = settings.coupling;
+  if (role == Role::kClient && settings.client_tells_ports)
+    config.ports.assign(settings.channels, static_cast<std::uint16_t>(kClientAddress));
   return config;
 }
 
@@ -205,6 +207,8 @@ void Host::wake() {
   write_streams();
   send_packets();
   while (auto event = session_.poll_event()) {
+    if (event->kind == SessionEventKind::kPeerPort && knows_peer_)
+      session_.on_expected(world_.now(), event->channel, static_cast<PathId>(event->value));
     events.push_back(std::move(*event));
     event_times_.push_back(world_.now());
   }
@@ -417,6 +421,12 @@ bool World::cross_nat(Role from, ChannelId channel, PathId& path) {
   return true;
 }
 
+bool World::cross_firewall(Role from, ChannelId channel, PathId path) {
+  if (from == Role::kClient) return let_in_.contains({channel, path});
+  let_in_.insert({channel, path});
+  return true;
+}
+
 // The server's datagrams reach only the address that the client has now.
 bool World::carry_datagram(Role from, ChannelId channel, PathId path, std::vector<std::uint8_t> packet) {
   Host& to = host(from == Role::kClient ? Role::kServer : Role::kClient);
@@ -425,6 +435,7 @@ bool World::carry_datagram(Role from, ChannelId channel, PathId path, std::vecto
   } else if (from == Role::kServer && path != client.address) {
     return false;
   }
+  if (settings_.firewall && !cross_firewall(from, channel, path)) return false;
   const auto arrivals = link(from, channel).carry(now_, packet.size());
   for (const Link::Arrival& arrival : arrivals) {
     std::vector<std::uint8_t> copy = packet;

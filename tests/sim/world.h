@@ -19,6 +19,9 @@ namespace mcdtp::sim {
 // The seed of every scenario: MCDTP_SIM_SEED replays one. Printed once, on stderr. Throws where it is no number.
 std::uint64_t scenario_seed();
 
+// Where the client's datagrams seem to come from, until that changes; and what it says that it sends from.
+inline constexpr PathId kClientAddress = 1;
+
 struct WorldSettings {
   LinkSettings up;    // client to server
   LinkSettings down;  // server to client
@@ -51,6 +54,9 @@ struct WorldSettings {
   // A NAT before the client that forgets a channel on which it has said nothing for so long: what comes is then lost,
   // and the channel's next packet seems to come from elsewhere. Unset: none.
   std::optional<Duration> nat_forgets;
+  // A firewall before the server that lets in what comes on a channel on which the server has sent, to where it comes from.
+  bool firewall = false;
+  bool client_tells_ports = false;  // what it sends from; of no use where there is no firewall
 };
 
 class World;
@@ -96,7 +102,7 @@ class Host {
   void wake();
   Time next_wake() const;
   void take(std::function<void()> arrival);
-  PathId address = 1;  // where our datagrams seem to come from
+  PathId address = kClientAddress;  // where our datagrams seem to come from
   std::vector<SessionEvent> events;
   std::uint64_t wakes = 0;
   std::uint64_t unopened = 0;  // datagrams that did not open
@@ -211,7 +217,7 @@ class World {
     Time free_at{};
   };
   struct NatEntry {
-    PathId address = 1;
+    PathId address = kClientAddress;
     Time last_out{};
   };
 
@@ -220,6 +226,7 @@ class World {
   void deliver(Time when, Host& to, std::function<void()> action);
   Link& link(Role from, ChannelId channel);
   bool cross_nat(Role from, ChannelId channel, PathId& path);
+  bool cross_firewall(Role from, ChannelId channel, PathId path);
 
   WorldSettings settings_;
   SessionKeys keys_;
@@ -234,6 +241,7 @@ class World {
   std::map<std::pair<Role, ChannelId>, Pipe> pipes_;
   Time stalled_until_{};
   std::map<ChannelId, NatEntry> nat_;
+  std::set<std::pair<ChannelId, PathId>> let_in_;
   std::uint64_t nat_changes_ = 0;
 
  public:

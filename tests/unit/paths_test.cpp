@@ -68,6 +68,41 @@ TEST(Paths, DataMayGoEarlyToOurOwnChoiceOrAValidatedAddress) {
   EXPECT_EQ(server.allowance(8), 3600u);
 }
 
+TEST(Paths, AnAddressThatIsOnlyExpectedIsProbedForAWhile) {
+  Paths server;
+  EXPECT_TRUE(server.expect(5));
+  EXPECT_FALSE(server.expect(5));
+  EXPECT_EQ(server.unproved(), Ids{5});
+  EXPECT_FALSE(server.early()) << "nothing has come from there";
+  EXPECT_FALSE(server.reply());
+  server.on_sent(5, Paths::kUnheardBytes - 100);
+  EXPECT_EQ(server.allowance(5), 100u);
+  EXPECT_TRUE(server.on_packet(5, 50, true)) << "it is there: to be probed at once";
+  EXPECT_EQ(server.allowance(5), kUnlimited);
+  EXPECT_EQ(server.early(), 5u);
+  EXPECT_EQ(server.on_covered(5, true), Paths::Proof::kActive);
+}
+
+TEST(Paths, NobodyIsExpectedWhoWasHeardFromElsewhere) {
+  Paths server;
+  server.on_packet(9, 1200, true);
+  EXPECT_FALSE(server.expect(5));
+  EXPECT_EQ(server.unproved(), Ids{9});
+  EXPECT_TRUE(server.on_packet(5, 50, true)) << "but it may move there";
+  EXPECT_EQ(server.allowance(5), kUnlimited) << "the host that has logged in";
+}
+
+TEST(Paths, OurOwnChoiceIsProbedAtOnceWhenItIsHeardFrom) {
+  Paths client;
+  client.set_candidates({1, 2});
+  EXPECT_FALSE(client.chosen());
+  EXPECT_TRUE(client.on_packet(2, 50, true));
+  EXPECT_FALSE(client.on_packet(2, 50, true));
+  EXPECT_EQ(client.chosen(), 2u) << "the others may follow";
+  client.on_covered(1, true);
+  EXPECT_EQ(client.chosen(), 1u);
+}
+
 TEST(Paths, TheOldAddressStaysUntilTheNewEchoes) {
   Paths paths;
   paths.on_packet(1, 1200, true);

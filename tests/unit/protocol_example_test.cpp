@@ -114,6 +114,7 @@ std::unique_ptr<Session> new_session(Role role) {
   SessionConfig config;
   config.role = role;
   config.channels = 2;
+  if (role == Role::kClient) config.ports = {46832, 50000};
   config.congestion = [] { return make_congestion("auto", std::nullopt); };
   auto session = std::make_unique<Session>(Time{}, std::move(config));
   session->add_stream_channel(Time{}, kSshChannel);

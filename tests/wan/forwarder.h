@@ -30,8 +30,8 @@ struct Orders {
 // One direction of the link. Runs in a thread of its own and shares nothing with the other direction. Each look:
 //   1. what is due is taken out of flight, joined where the same flow's packets follow on one another, and written to
 //      the far device (none before its own time, joined ones thus at the time of the last);
-//   2. what waits at the near device is read, translated where there is a NAT, trains are cut into the packets that they are on the wire, and the Path
-//      is asked for each packet's fate by itself.
+//   2. what waits at the near device is read, translated, or refused, where a NAT or a firewall stands, trains are cut into
+//      the packets that they are on the wire, and the Path is asked for each packet's fate by itself.
 class Forwarder {
  public:
   Forwarder(Tun& from, Tun& to, const Path& path, Duration tick, const Orders& orders)
@@ -42,7 +42,7 @@ class Forwarder {
   // REQUIRES: run() has not been called.
   void log_flows(Time start, Duration interval) { flows_.emplace(start, interval); }
 
-  // What changes each packet or train as it comes; false where the NAT drops it.
+  // What changes each packet or train as it comes; false where the NAT or the firewall drops it.
   using Translation = std::function<bool(Time, const OffloadHeader&, MutableBytes)>;
   // REQUIRES: run() has not been called.
   void translate_by(Translation translation) { translation_ = std::move(translation); }
@@ -78,7 +78,7 @@ class Forwarder {
   const Orders& orders_;
   Statistics statistics_;
   std::optional<FlowLog> flows_;
-  Translation translation_;  // none: no NAT
+  Translation translation_;  // none: nothing stands between
   bool more_waits_ = false;  // the last look ended before the device was empty
   Time next_look_{};
   std::uint64_t next_order_ = 0;

@@ -11,6 +11,7 @@ namespace mcdtp::wan {
 
 inline constexpr std::size_t kIpv6HeaderSize = 40;
 inline constexpr std::size_t kUdpHeaderSize = 8;
+inline constexpr std::size_t kUdpSourceAt = 0, kUdpDestinationAt = 2, kUdpChecksumAt = 6;  // in the header
 inline constexpr std::uint8_t kTcpNumber = 6;
 inline constexpr std::uint8_t kUdpNumber = 17;
 

@@ -20,6 +20,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "tests/wan/firewall.h"
 #include "tests/wan/forwarder.h"
 #include "tests/wan/nat.h"
 #include "tests/wan/options.h"
@@ -85,13 +86,15 @@ double cpu_seconds() {
   return value(usage.ru_utime) + value(usage.ru_stime);
 }
 
-void put_between(Nat& nat, Forwarder& up, Forwarder& down) {
-  up.translate_by([&nat](Time now, const OffloadHeader& offload, MutableBytes bytes) {
-    nat.translate_out(now, offload, bytes);
-    return true;
+// Either may be none. The NAT is the near host's, the firewall the far one's.
+void put_between(std::optional<Nat>& nat, std::optional<Firewall>& firewall, Forwarder& up, Forwarder& down) {
+  up.translate_by([&nat, &firewall](Time now, const OffloadHeader& offload, MutableBytes bytes) {
+    if (nat) nat->translate_out(now, offload, bytes);
+    return !firewall || firewall->lets_in(bytes);
   });
-  down.translate_by([&nat](Time now, const OffloadHeader& offload, MutableBytes bytes) {
-    return nat.translate_in(now, offload, bytes);
+  down.translate_by([&nat, &firewall](Time now, const OffloadHeader& offload, MutableBytes bytes) {
+    if (firewall) firewall->note_out(bytes);
+    return !nat || nat->translate_in(now, offload, bytes);
   });
 }
 
@@ -127,7 +130,10 @@ int run(const Options& options) {
   Forwarder up(near, far, Path(options.up, Random(options.seed, 0), begin), options.tick, orders);
   Forwarder down(far, near, Path(options.down, Random(options.seed, 1), begin), options.tick, orders);
   std::optional<Nat> nat;
-  if (options.nat_forget) put_between(nat.emplace(*options.nat_forget), up, down);
+  if (options.nat_forget) nat.emplace(*options.nat_forget);
+  std::optional<Firewall> firewall;
+  if (options.firewall) firewall.emplace();
+  if (nat || firewall) put_between(nat, firewall, up, down);
   if (!options.flows.empty()) {
     up.log_flows(begin, options.interval);
     down.log_flows(begin, options.interval);

@@ -7,8 +7,6 @@
 namespace mcdtp::wan {
 namespace {
 
-constexpr std::size_t kSourceAt = 0, kDestinationAt = 2, kChecksumAt = 6;  // in the UDP header
-
 // RFC 1624: the checksum of what has `now` where it had `before`.
 std::uint16_t adjust(std::uint16_t checksum, std::uint16_t before, std::uint16_t now) {
   std::uint32_t sum = std::uint32_t{0xffff} - checksum + (0xffffu - before) + now;
@@ -20,10 +18,10 @@ std::uint16_t adjust(std::uint16_t checksum, std::uint16_t before, std::uint16_t
 
 // An open checksum has no port in it yet.
 void set_port(const OffloadHeader& offload, MutableBytes udp, std::size_t at, std::uint16_t port) {
-  const std::uint16_t checksum = load16(udp.data() + kChecksumAt);
+  const std::uint16_t checksum = load16(udp.data() + kUdpChecksumAt);
   const bool open = (offload.flags & OffloadHeader::kNeedsChecksum) != 0;
   if (!open && checksum != 0)
-    store16(udp.data() + kChecksumAt, adjust(checksum, load16(udp.data() + at), port));
+    store16(udp.data() + kUdpChecksumAt, adjust(checksum, load16(udp.data() + at), port));
   store16(udp.data() + at, port);
 }
 
@@ -56,15 +54,15 @@ std::optional<std::uint16_t> Nat::map_in(Time now, bool ipv6, std::uint16_t port
 void Nat::translate_out(Time now, const OffloadHeader& offload, MutableBytes bytes) {
   const auto udp = udp_of(bytes);
   if (!udp) return;
-  const std::uint16_t port = load16(udp->data() + kSourceAt);
-  set_port(offload, *udp, kSourceAt, map_out(now, is_ipv6(bytes), port));
+  const std::uint16_t port = load16(udp->data() + kUdpSourceAt);
+  set_port(offload, *udp, kUdpSourceAt, map_out(now, is_ipv6(bytes), port));
 }
 
 bool Nat::translate_in(Time now, const OffloadHeader& offload, MutableBytes bytes) {
   const auto udp = udp_of(bytes);
   if (!udp) return true;
-  const auto port = map_in(now, is_ipv6(bytes), load16(udp->data() + kDestinationAt));
-  if (port) set_port(offload, *udp, kDestinationAt, *port);
+  const auto port = map_in(now, is_ipv6(bytes), load16(udp->data() + kUdpDestinationAt));
+  if (port) set_port(offload, *udp, kUdpDestinationAt, *port);
   return port.has_value();
 }
 

@@ -92,6 +92,11 @@ void add_nat(CLI::App& app, Options& options) {
       ->check(CLI::Range(0.001, 1e6));
 }
 
+void add_firewall(CLI::App& app, Options& options) {
+  app.add_flag("--firewall", options.firewall,
+               "a firewall before the far host: of UDP it lets in only what answers that host");
+}
+
 void set_block_udp(Options& options, const std::string& direction) {
   bool both = direction.empty() || direction == "both";
   if (!both && direction != "up" && direction != "down")
@@ -124,6 +129,7 @@ void declare(CLI::App& app, Options& options) {
   add_capacity(app, options);
   add_faults(app, options);
   add_nat(app, options);
+  add_firewall(app, options);
   auto block_udp = [&options](const std::string& direction) { set_block_udp(options, direction); };
   app.add_option_function<std::string>("--block-udp", block_udp, "UDP is lost: up, down or both (default)")
       ->expected(0, 1);

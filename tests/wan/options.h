@@ -24,7 +24,8 @@ struct Options {
   Duration interval = std::chrono::seconds(1);
   // Of silence, until the NAT before the near host forgets a mapping; unset: there is no NAT.
   std::optional<Duration> nat_forget;
-  PathSettings up;  // near to far
+  bool firewall = false;  // before the far host
+  PathSettings up;        // near to far
   PathSettings down;
 };
 

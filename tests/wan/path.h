@@ -25,7 +25,7 @@ struct PacketShape {
   std::size_t size = 0;            // bytes, with the IP header
   std::size_t ip_header_size = 0;  // options included; at most `size`
   bool udp = false;
-  bool unmapped = false;  // the NAT knows no host behind its port
+  bool unmapped = false;  // the NAT knows no host behind its port, or the firewall nobody who asked for it
 };
 
 // The first cause that applies, in this order, is the one counted.
