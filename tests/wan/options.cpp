@@ -43,6 +43,13 @@ void add_capacity(CLI::App& app, Options& options) {
       "--police", [](PathSettings& s, const std::string& v) { s.policer = parse_policer(v); },
       "RATE:BURST, packets over bit/s and bytes are dropped, not queued");
   add(
+      "--police-udp",
+      [](PathSettings& s, const std::string& v) {
+        s.policer = parse_policer(v);
+        s.polices_all = false;
+      },
+      "the same, for UDP alone");
+  add(
       "--mtu", [](PathSettings& s, const std::string& v) { s.mtu = parse_count(v); },
       "larger IP packets vanish, without a message");
   add(

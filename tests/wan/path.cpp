@@ -64,7 +64,7 @@ Cause Path::judge(Time now, const PacketShape& packet, bool lost, bool cut_by_ha
   if (settings_.mtu && packet.size > *settings_.mtu) return Cause::kTooBig;
   if ((settings_.block_udp || udp_blocked_by_hand) && packet.udp) return Cause::kUdpBlocked;
   if (cut_by_hand || is_cut(now)) return Cause::kCut;
-  if (!police(now, packet.size)) return Cause::kPoliced;
+  if ((settings_.polices_all || packet.udp) && !police(now, packet.size)) return Cause::kPoliced;
   if (!enqueue(now, packet.size)) return Cause::kQueueFull;
   return lost ? Cause::kLost : Cause::kPassed;
 }
