@@ -29,7 +29,8 @@ Session::Session(Time now, SessionConfig config)
       streams_(config.role, control_, news_),
       make_congestion_(std::move(config.congestion)),
       scheduler_(channels_, streams_, config.coupling),
-      started_(now) {
+      started_(now),
+      tries_links_(config.tries_links && config.coupling == Coupling::kCoupled) {
   stream_pacer_.set_rate(now, config.max_stream_rate);
   // A record at a time where that is little: the next one has to wait for as long.
   stream_pacer_.set_quantum(std::clamp(config.max_stream_rate * kStreamTrain, kLeastTrain, kMostTrain));
@@ -95,9 +96,10 @@ Channel* Session::control_link() {
 }
 
 // Of data, where no datagram channel is proved: all such TCP connections, or the SSH channel. The former also where datagrams
-// are of little use.
+// are of little use, and the control link where it is tried or helps.
 bool Session::is_carrier(const Channel& channel) const {
-  if (proved_datagram_ > 0 && !datagrams_.are_poor()) return false;
+  if (proved_datagram_ > 0 && !datagrams_.are_poor())
+    return link_trial_.carries() && channel.is_link() && is_control_link(channel);
   return channel.is_link() || (proved_datagram_ == 0 && is_control_link(channel));
 }
 

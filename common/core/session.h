@@ -9,6 +9,7 @@
 #include "common/core/channel.h"
 #include "common/core/copies.h"
 #include "common/core/flow.h"
+#include "common/core/link_trial.h"
 #include "common/core/lost_again.h"
 #include "common/core/much_of_late.h"
 #include "common/core/pacer.h"
@@ -32,6 +33,7 @@ struct SessionConfig {
   bool datagrams = true;                      // false: no datagram channel will be added
   bool doubts_datagrams = false;              // none came through before: data do not wait for them
   std::vector<std::uint16_t> ports = {};      // of a client: what its datagram channels send from
+  bool tries_links = false;                   // see LinkTrial
 };
 
 // What the driver has to know, besides what happens to streams.
@@ -163,6 +165,7 @@ class Session {
   bool is_control_link(const Channel& channel) const { return &channel == control_link(); }
   bool is_carrier(const Channel& channel) const;
   bool links_help() const;
+  std::uint64_t stream_window(const Channel& channel) const;
 
   // receiving
   void on_frame(Time now, Channel& channel, const Frame& frame);
@@ -203,6 +206,8 @@ class Session {
   void probe_timed_out(Time now, Channel& channel);
   void pass_over(Time now, Channel& link);
   Time links_reported() const;
+  void try_link(Time now, const Channel& reported, const ReportSample& sample);
+  Duration least_rtt() const;
   void keep_ssh_alive(Time now);
 
   // before any datagram channel is proved: session_early.cpp
@@ -291,6 +296,8 @@ class Session {
   bool peer_failed_ = false;
   MuchOfLate taken_of_late_;  // of the peer's data
   PoorDatagrams datagrams_;   // ours, on all channels
+  bool tries_links_;
+  LinkTrial link_trial_;  // of the control link
   SessionStatistics statistics_;
 };
 

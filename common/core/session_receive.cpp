@@ -264,13 +264,17 @@ void Session::take_rate(Channel& channel, const SentPacket& newest, ReportSample
 }
 
 void Session::feed_congestion(Time now, Channel& channel, ReportSample& sample) {
-  if (!channel.is_datagram()) return count_in_flight();
+  if (!channel.is_datagram()) {
+    try_link(now, channel, sample);
+    return count_in_flight();
+  }
   const std::uint64_t before = channel.sent.bytes_outstanding() + sample.covered + sample.lost;
   note_rtt(now, channel, sample);
   channel.capacity.on_report(
       {now, sample.covered + sample.found, before, sample.rtt, channel.report_interval()});
   datagrams_.note(now, sample.covered, sample.lost, sample.found);
   count_in_flight();
+  try_link(now, channel, sample);
   if (sample.covered + sample.found + sample.lost == 0) return;
   sample.now = now;
   sample.smoothed_rtt = channel.loss.rtt().smoothed();
@@ -279,6 +283,29 @@ void Session::feed_congestion(Time now, Channel& channel, ReportSample& sample) 
   sample.datagram_size = channel.mtu.size();
   scheduler_.make_comparable(channel, sample);
   channel.flow->on_report(sample);
+}
+
+// Of a connection that fails, what is out goes by UDP after all.
+void Session::try_link(Time now, const Channel& reported, const ReportSample& sample) {
+  if (!tries_links_) return;
+  Channel* link = control_link();
+  if (link == nullptr || !link->is_link()) return link_trial_.forget(now);
+  const bool tried = link_trial_.tries();
+  const std::uint64_t arrived = sample.covered + sample.found;
+  const bool busy = proved_datagram_ > 0 && streams_.has_data() && !common_flow_->is_starting();
+  if (reported.is_datagram()) link_trial_.on_datagrams(now, arrived, busy, least_rtt());
+  if (&reported == link) link_trial_.on_link(now, arrived, sample.rtt);
+  if (const SentPacket* oldest = link->sent.find(link->sent.oldest_outstanding()))
+    link_trial_.on_waiting(now, oldest->sent_at);
+  if (tried && !link_trial_.carries()) lose_all(now, *link);
+}
+
+Duration Session::least_rtt() const {
+  Duration least = Duration::max();
+  for (const auto& [id, channel] : channels_) {
+    if (channel.loss.rtt().has_sample()) least = std::min(least, channel.loss.rtt().min());
+  }
+  return least < Duration::max() ? least : RttEstimator::kInitialRtt;
 }
 
 // Where the peer sends much as well, its own queue is on the way back and in each RTT; all is answered late, and ours moves

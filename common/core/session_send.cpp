@@ -49,7 +49,10 @@ std::optional<OutgoingPacket> Session::poll_packet(Time now, ChannelId id, Mutab
 
 // The path to probe next, else the one in use, else the one to answer on.
 std::optional<Session::Heading> Session::choose_path(Channel& channel) {
-  if (!channel.is_datagram()) return Heading{0, std::max(kMinPacketRoom, stream_pacer_.quantum()), false};
+  if (!channel.is_datagram()) {
+    const std::size_t most = link_trial_.tries() ? link_trial_.record() : stream_pacer_.quantum();
+    return Heading{0, std::max(kMinPacketRoom, most), false};
+  }
   const auto heading = [&](PathId path, bool probing) -> std::optional<Heading> {
     const std::uint64_t allowed = channel.paths.allowance(path);
     if (allowed < kMinReply) return std::nullopt;
@@ -128,11 +131,16 @@ bool Session::is_in_flight(const Channel& channel) const {
 bool Session::stream_channel_may_send(Time now, Channel& channel, std::size_t room) {
   channel.paused = false;
   if (!is_carrier(channel) || leaves_to_early()) return false;
-  const std::uint64_t window = udp_decided_ ? channel.stream_window() : kStreamChannelWindow;
+  const std::uint64_t window = stream_window(channel);
   const std::uint64_t held = channel.sent.bytes_outstanding();
   if (held > 0 && held + room > window) return false;
   channel.paused = !stream_pacer_.may_send(now);
   return !channel.paused;
+}
+
+std::uint64_t Session::stream_window(const Channel& channel) const {
+  if (!udp_decided_) return kStreamChannelWindow;
+  return link_trial_.tries() ? link_trial_.window() : channel.stream_window();
 }
 
 bool Session::may_send_copy(Time now, Channel& channel) {

@@ -100,6 +100,24 @@ wait "$shim"
 same "status" 7 $?
 cat "$dir/bytes" "$dir/bytes" "$dir/bytes" | cmp - "$dir/got" || fail "the bytes differ"
 
+step "throttled, while TCP is not: the TCP connection helps, up and down"
+wan_relink --rate 50M --delay 10 --police-udp 2M:20000
+pattern 12000000 >"$dir/more"
+no_far_process() { [ -z "$(far_processes)" ]; }
+carries_most() { # FILE of --log-full
+  python3 - "$1" <<'END' || fail "the TCP connection does not help: $(tail -n 6 "$1")"
+import csv, sys
+last = {row["channel"]: int(row["sent_bytes"]) for row in csv.DictReader(open(sys.argv[1]))}
+assert max(last, key=last.get) == "256", last
+END
+}
+status 0 shim --log-full "$dir/up.csv" --far-log-full "$dir/down.csv" far cat <"$dir/more"
+same_file "stdout" "$dir/more" "$dir/out"
+err_is ""
+carries_most "$dir/up.csv"
+until_true no_far_process
+carries_most "$dir/down.csv"
+
 step "--transport"
 options=(--transport tcp)
 both_ways "$direct_tcp" "$another_tcp" "channel 259: "

@@ -308,6 +308,36 @@ TEST(UdpScenario, WithoutUdpAllTcpConnectionsCarryData) {
   EXPECT_LE(ends[1] - Time{}, (ends[0] - Time{}) / 2);
 }
 
+// What the TCP connection carries is no less than UDP, here, so it is three times as fast and more; both ways.
+TEST(UdpScenario, WhereUdpIsThrottledTheTcpConnectionHelps) {
+  WorldSettings settings = clean(milliseconds(20));
+  settings.up.rate_bps = settings.down.rate_bps = 5e6;
+  settings.ssh_rate_bps = 50e6;
+  settings.tries_links = true;
+  World world(settings);
+  world.connect_tcp(kFirstTcpChannel);
+  world.client.send(kStdio, 40'000'000);
+  world.server.send(kStdio, 40'000'000);
+  EXPECT_TRUE(
+      world.run_until([&] { return world.server.ended(kStdio) && world.client.ended(kStdio); }, seconds(25)));
+  EXPECT_TRUE(world.server.intact() && world.client.intact());
+}
+
+// A slower one is tried, in vain: little goes that way.
+TEST(UdpScenario, ASlowTcpConnectionIsTriedInVain) {
+  WorldSettings settings = clean(milliseconds(20));
+  settings.ssh_rate_bps = 2e6;
+  settings.tries_links = true;
+  World world(settings);
+  world.connect_tcp(kFirstTcpChannel);
+  world.client.send(kStdio, 40'000'000);
+  EXPECT_TRUE(world.run_until([&] { return world.server.ended(kStdio); }, seconds(20)));
+  EXPECT_TRUE(world.server.intact());
+  const ChannelStatistics& link = world.client.session().channel(kFirstTcpChannel)->statistics;
+  EXPECT_GT(link.bytes_sent, LinkTrial::kLeastRecord);
+  EXPECT_LT(link.bytes_sent, 100'000u);
+}
+
 // Both ends: the server learns it from the second TCP connection.
 TEST(UdpScenario, WhereNoneCameBeforeDataDoNotWaitForUdp) {
   WorldSettings settings = blocked(milliseconds(60));

@@ -43,6 +43,7 @@ SessionConfig session_config(Role role, const WorldSettings& settings) {
     return make_congestion(name, rate, pacing);
   };
   config.coupling = settings.coupling;
+  config.tries_links = settings.tries_links;
   if (role == Role::kClient && settings.client_tells_ports)
     config.ports.assign(settings.channels, static_cast<std::uint16_t>(kClientAddress));
   return config;

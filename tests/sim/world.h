@@ -56,6 +56,7 @@ struct WorldSettings {
   std::optional<Duration> nat_forgets;
   // A firewall before the server that lets in what comes on a channel on which the server has sent, to where it comes from.
   bool firewall = false;
+  bool tries_links = false;         // both ends, see LinkTrial
   bool client_tells_ports = false;  // what it sends from; of no use where there is no firewall
 };
 

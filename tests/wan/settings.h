@@ -42,7 +42,7 @@ struct PathSettings {
   double corrupt = 0;  // share of packets with one bit flipped behind the IP header
   std::vector<Cut> cuts;
   std::optional<Policer> policer;
-  bool polices_all = true;  // false: UDP alone
+  bool polices_all = true;         // false: UDP alone
   std::optional<std::size_t> mtu;  // larger packets vanish without an ICMP message
   bool block_udp = false;
 };

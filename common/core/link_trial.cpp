@@ -1,0 +1,97 @@
+#include "common/core/link_trial.h"
+
+#include <algorithm>
+
+namespace mcdtp {
+namespace {
+
+constexpr Duration kLeastTrial = seconds(1);
+constexpr Duration kLeastPause = seconds(2);
+constexpr int kRoundTrips = 16;  // in either, at least
+// What no queue is: as for a channel, see Capacity.
+constexpr Duration kLeastSlack = milliseconds(4);
+constexpr int kSlackShare = 8;  // of the RTT
+// How long a receiver may hold a report.
+constexpr Duration kHeld = milliseconds(50);
+// The trial's window: of what goes by UDP in an RTT.
+constexpr double kMostWindow = 2;
+
+}  // namespace
+
+void LinkTrial::on_datagrams(Time now, std::uint64_t arrived, bool busy, Duration base) {
+  base_ = base;
+  const bool idle = now - busy_at_ > kIdle;
+  if (busy) busy_at_ = now;
+  const bool helped = phase_ == Phase::kHelping || phase_ == Phase::kPausing;
+  if (idle) return begin(now, helped ? Phase::kHelping : Phase::kResting);
+  count(now, arrived);
+  if (now >= began_ + length_) judge(now);
+}
+
+void LinkTrial::on_link(Time now, std::uint64_t arrived, std::optional<Duration> rtt) {
+  count(now, arrived);
+  if (!tries()) return;
+  if (rtt && *rtt > base_ + slack()) return fail(now);
+  widen(arrived);
+}
+
+void LinkTrial::on_waiting(Time now, Time oldest) {
+  if (tries() && now - oldest > 2 * base_ + slack() + kHeld) fail(now);
+}
+
+void LinkTrial::begin(Time now, Phase phase) {
+  phase_ = phase;
+  began_ = now;
+  length_ = length_of(phase);
+  arrived_ = of_window_ = 0;
+  const double record =
+      std::clamp(rate_ * kRecordTime, static_cast<double>(kLeastRecord), static_cast<double>(kMostRecord));
+  window_ = record_ = static_cast<std::uint64_t>(record);
+}
+
+Duration LinkTrial::length_of(Phase phase) const {
+  switch (phase) {
+    case Phase::kResting: return wait_;
+    case Phase::kTrying: return std::max<Duration>(kLeastTrial, kRoundTrips * base_);
+    case Phase::kHelping: return kHelp;
+    case Phase::kPausing: break;
+  }
+  return std::max<Duration>(kLeastPause, kRoundTrips * base_);
+}
+
+void LinkTrial::count(Time now, std::uint64_t arrived) {
+  if (now - began_ >= length_ / 2) arrived_ += arrived;
+}
+
+void LinkTrial::judge(Time now) {
+  const double before = rate_;
+  rate_ = static_cast<double>(arrived_) / to_seconds(now - began_ - length_ / 2);
+  switch (phase_) {
+    case Phase::kResting: return begin(now, rate_ > 0 ? Phase::kTrying : Phase::kResting);
+    case Phase::kTrying: return rate_ >= kGain * before ? begin(now, Phase::kHelping) : fail(now);
+    case Phase::kHelping: return begin(now, Phase::kPausing);
+    case Phase::kPausing: return kGain * rate_ <= before ? begin(now, Phase::kHelping) : fail(now);
+  }
+}
+
+void LinkTrial::fail(Time now) {
+  wait_ = std::min<Duration>(2 * wait_, kMostWait);
+  begin(now, Phase::kResting);
+}
+
+// Once in a round trip.
+void LinkTrial::widen(std::uint64_t arrived) {
+  of_window_ += arrived;
+  if (of_window_ < window_) return;
+  of_window_ = 0;
+  const auto most = static_cast<std::uint64_t>(kMostWindow * rate_ * to_seconds(base_));
+  window_ = std::max(window_, std::min(window_ * 3 / 2, most));
+}
+
+// What goes at a time drains at twice the rate of the datagrams, or faster.
+Duration LinkTrial::slack() const {
+  const Duration drain = from_seconds(static_cast<double>(window_) / (2 * rate_));
+  return std::max<Duration>({kLeastSlack, base_ / kSlackShare, drain});
+}
+
+}  // namespace mcdtp
