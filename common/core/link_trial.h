@@ -8,7 +8,7 @@
 namespace mcdtp {
 
 // Whether the direct TCP connection is to carry data beside the datagrams: a network may throttle UDP alone. While more waits
-// than goes by UDP, a little goes on the connection now and then, twice as much with each round trip that shows no queue:
+// than goes by UDP, a little goes on the connection now and then, half as much again with each round trip that shows no queue:
 // where one shows, both share a bottleneck, and the trial is over. Else what arrives in its later half decides. A connection
 // that helps pauses now and then, to see whether it is needed still. Driven by reports alone: it has no timer.
 class LinkTrial {
