@@ -364,7 +364,7 @@ void ClientSession::fail(const std::string& sentence) {
 
 // For the next run. Who ends well says it, once; a failure has its own sentence.
 void ClientSession::note_blocked_udp(bool may_say) {
-  if (!std::exchange(udp_blocked_, false) || !udp_memory_ || !driver_.session().is_silent_by_udp()) return;
+  if (!std::exchange(udp_blocked_, false) || !udp_memory_) return;
   const bool says = may_say && !options_.quiet && !udp_memory_->was_said(seconds_since_1970());
   if (!udp_memory_->remember(seconds_since_1970(), says) || !says) return;
   say_if_room("no UDP comes through from " + options_.host + ": " + way_without_udp() +

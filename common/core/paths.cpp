@@ -10,10 +10,11 @@ Paths::Path* Paths::find(PathId id) {
   return it == paths_.end() ? nullptr : &*it;
 }
 
-std::optional<PathId> Paths::chosen() const {
-  const auto way = active_ ? active_ : newest_;
-  const Path* path = way ? find(*way) : nullptr;
-  return path != nullptr && path->ours ? way : std::nullopt;
+std::optional<PathId> Paths::chosen() const { return active_ && is_ours(*active_) ? active_ : std::nullopt; }
+
+bool Paths::is_ours(PathId id) const {
+  const Path* path = find(id);
+  return path != nullptr && path->ours;
 }
 
 bool Paths::set_candidates(const std::vector<PathId>& candidates) {
@@ -26,12 +27,13 @@ bool Paths::set_candidates(const std::vector<PathId>& candidates) {
 
 bool Paths::on_packet(PathId from, std::size_t bytes, bool highest) {
   if (Path* known = find(from)) {
+    const bool is_first = known->received == 0;
     known->received += bytes;
     if (!highest || newest_ == from) return false;
     newest_ = from;
     if (active_ == from) stop_following();
     known->wanted = active_ != from;
-    return known->wanted;
+    return known->wanted && (!known->ours || (is_first && !active_));
   }
   if (!highest) return false;
   if (paths_.size() >= kMaxPaths) {
@@ -44,7 +46,7 @@ bool Paths::on_packet(PathId from, std::size_t bytes, bool highest) {
 
 Paths::Proof Paths::on_covered(PathId id, bool full_size) {
   Path* path = find(id);
-  if (path == nullptr || !path->wanted) return Proof::kNone;
+  if (path == nullptr || !path->wanted || !is_peers(*path)) return Proof::kNone;
   const bool known = std::exchange(path->echoed, true);
   if (!full_size) return known ? Proof::kNone : Proof::kReachable;
   path->wanted = false;
@@ -86,7 +88,7 @@ void Paths::on_sent(PathId id, std::size_t bytes) {
 
 void Paths::doubt() {
   active_.reset();
-  for (Path& path : paths_) path.wanted = path.ours || newest_ == path.id;
+  for (Path& path : paths_) path.wanted = path.ours || newest_ == path.id || (!newest_ && path.validated);
 }
 
 std::vector<PathId> Paths::unproved() const {
@@ -107,8 +109,8 @@ std::uint64_t Paths::allowance(PathId id) const {
 
 std::uint64_t Paths::most_bytes(const Path& path) const {
   if (active_ == path.id || path.ours || path.echoed) return kUnlimited;
-  if (!path.validated) return kAmplification * path.received;
-  return path.received > 0 ? kUnlimited : kUnheardBytes;
+  if (!is_peers(path)) return kUnheardBytes;
+  return path.validated ? kUnlimited : kAmplification * path.received;
 }
 
 }  // namespace mcdtp

@@ -35,16 +35,17 @@ class Paths {
   // RFC 9000 section 8.1).
   void on_validated(PathId path);
   // The peer says that it sends from here, and the address is one that on_validated() could be told of. It wants probes,
-  // though nothing has come from there: firewalls on the way take what comes for an answer then. False: the peer was heard
-  // from elsewhere, or the address is known.
+  // though nothing has come from there: firewalls on the way take what comes for an answer then. It is proved only when
+  // something has, for a report alone may be made up. False: the peer was heard from elsewhere, or the address is known.
   bool expect(PathId path);
   void on_sent(PathId path, std::size_t bytes);
   // Nothing comes back from the active path: it has to prove itself again.
   void doubt();
 
   std::optional<PathId> active() const { return active_; }
-  // The active path, or while there is none the newest heard from, where it is one of our own choosing.
+  // The active path, where it is one of our own choosing.
   std::optional<PathId> chosen() const;
+  bool is_ours(PathId path) const;
   bool knows(PathId path) const { return find(path) != nullptr; }
   // Where data may go before any path is proved: what our own first candidate is, or a validated address heard from.
   std::optional<PathId> early() const;
@@ -68,6 +69,8 @@ class Paths {
   };
   static constexpr std::size_t kMaxPaths = 16;
 
+  // We chose it, or something has come from there.
+  static bool is_peers(const Path& path) { return path.ours || path.received > 0; }
   std::uint64_t most_bytes(const Path& path) const;
   void stop_following();
   Path* find(PathId id);

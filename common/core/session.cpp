@@ -109,7 +109,7 @@ bool Session::links_help() const {
 }
 
 std::size_t Session::wished_links() const {
-  const bool by_udp = proved_datagram_ > 0 && !(silence_judged_ && is_silent_by_udp());
+  const bool by_udp = proved_datagram_ > 0 && (udp_heard_ || !silence_judged_);
   const bool may_go_by_udp = !udp_decided_ && role_ == Role::kClient;
   return by_udp || may_go_by_udp ? 1 : wished_channels_;
 }
@@ -224,16 +224,10 @@ void Session::give_udp_up() {
   if (!std::exchange(udp_decided_, true)) end_early();
 }
 
-bool Session::is_silent_by_udp() const {
-  return std::all_of(channels_.begin(), channels_.end(), [](const auto& entry) {
-    return !entry.second.is_datagram() || !entry.second.receipts.has_anything();
-  });
-}
-
 // Whoever gets datagrams sends reports on the same channel: where none come, the way back is blocked.
 void Session::judge_silence() {
   silence_judged_ = true;
-  if (proved_datagram_ > 0 && is_silent_by_udp()) events_.push_back({SessionEventKind::kUdpOneWay, 0, 0, {}});
+  if (proved_datagram_ > 0 && !udp_heard_) events_.push_back({SessionEventKind::kUdpOneWay, 0, 0, {}});
 }
 
 bool Session::may_report(const Channel& channel) const {

@@ -136,8 +136,6 @@ class Session {
   // So many TCP connections are of use: one, and as many as there were to be datagram channels where no way is found for
   // datagrams, or none comes. To the server, who makes none, as many also before that is known.
   std::size_t wished_links() const;
-  // Nothing has come on any datagram channel.
-  bool is_silent_by_udp() const;
   bool peer_failed() const { return peer_failed_; }
   // Nothing is left to say: the peer has reported all that we sent.
   bool all_reported() const;
@@ -195,9 +193,9 @@ class Session {
   void on_proved(Time now, Channel& channel);
   void on_link_proved();
   void on_datagram(Time now, Channel& channel, PathId from, std::size_t size, bool highest);
-  void lead_others(Time now, const Channel& channel);
+  void lead_others(Time now, std::optional<PathId> way);
   void tell_ports(const std::vector<std::uint16_t>& ports);
-  bool learn_way(Channel& channel, const Channel& from);
+  bool learn_way(Channel& channel, std::optional<PathId> way);
   void doubt(Time now, Channel& channel);
   void take_rate(Channel& channel, const SentPacket& newest, ReportSample& sample);
   void feed_congestion(Time now, Channel& channel, ReportSample& sample);
@@ -287,6 +285,7 @@ class Session {
   Time reports_began_{};       // when a report was last due
   Time early_began_ = kNever;  // when data first went on a channel that is not proved
   bool early_is_over_ = false;
+  bool udp_heard_ = false;       // something has come on a datagram channel
   bool udp_decided_ = false;     // data wait for it no more
   bool udp_judged_ = false;      // one is proved, or it was waited for long enough
   bool silence_judged_ = false;  // whether anything comes by UDP: once, a while after it was decided on

@@ -32,23 +32,21 @@ bool Session::on_packet(Time now, ChannelId id, PathId from, PacketNumber number
 
 void Session::on_datagram(Time now, Channel& channel, PathId from, std::size_t size, bool highest) {
   statistics_.largest_received = std::max(statistics_.largest_received, size);
-  if (channel.paths.on_packet(from, size, highest)) {
-    channel.probe_soon(now);
-    // Before the server sends on the other channels: a translator of addresses gives none of them another port then.
-    if (role_ == Role::kClient && proved_datagram_ == 0) lead_others(now, channel);
-  }
+  if (channel.paths.on_packet(from, size, highest)) channel.probe_soon(now);
   if (highest) channel.on_heard(now);
+  if (std::exchange(udp_heard_, true)) return;
+  const bool is_candidate = role_ == Role::kClient && channel.paths.is_ours(from);
+  lead_others(now, is_candidate ? std::optional(from) : std::nullopt);
 }
 
 void Session::on_validated(ChannelId id, PathId path) {
   if (Channel* channel = find(id)) channel->paths.on_validated(path);
 }
 
-// The first channel that finds its way leads the others.
+// The first channel leads the others as soon as anything comes: by then the client has sent on all.
 void Session::on_expected(Time now, ChannelId id, PathId path) {
   Channel* channel = find(id);
-  if (channel != nullptr && channel->paths.expect(path) && (id == 0 || proved_datagram_ > 0))
-    channel->probe_soon(now);
+  if (channel != nullptr && channel->paths.expect(path) && (id == 0 || udp_heard_)) channel->probe_soon(now);
 }
 
 void Session::on_frame(Time now, Channel& channel, const Frame& frame) {
@@ -100,7 +98,7 @@ void Session::on_exchange(Time now, const ExchangeFrame& exchange) {
   events_.push_back({SessionEventKind::kSet, 0, wished_channels_, {}});
   close_above(now, wished_channels_);
   // Else no firewall is in the way.
-  if (is_silent_by_udp()) tell_ports(exchange.ports);
+  if (!udp_heard_) tell_ports(exchange.ports);
 }
 
 void Session::tell_ports(const std::vector<std::uint16_t>& ports) {
@@ -341,7 +339,7 @@ void Session::on_proved(Time now, Channel& channel) {
   if (!channel.is_datagram()) return on_link_proved();
   udp_decided_ = udp_judged_ = true;
   if (proved_datagram_ == 0) requeue_all_but(channel);
-  lead_others(now, channel);
+  if (role_ == Role::kClient) lead_others(now, channel.paths.chosen());
   count_in_flight();
 }
 
@@ -352,29 +350,27 @@ void Session::on_link_proved() {
   if (links >= 2) give_udp_up();
 }
 
-// The other channels follow the first that found a way: a client's on that way, a server's, while nothing has come on them, to
-// where each is expected; and a client's follow who shows them one that they did not know. (Not each: all the rest would
-// probe anew, a burst that grows with the square of their number.)
-void Session::lead_others(Time now, const Channel& channel) {
+// The other channels follow the first on which anything comes, and the first that found a way: a client's on that way, a
+// server's to where each is expected; and a client's follow who shows them a way that they did not know. (Not each: all the
+// rest would probe anew, a burst that grows with the square of their number.)
+void Session::lead_others(Time now, std::optional<PathId> way) {
   for (auto& [id, other] : channels_) {
     if (!other.is_datagram() || other.proved()) continue;
-    const bool learnt = learn_way(other, channel);
-    const bool follows = role_ == Role::kClient || !other.receipts.has_anything();
-    if (learnt || (follows && proved_datagram_ == 0)) other.probe_soon(now);
+    const bool learnt = learn_way(other, way);
+    if (learnt || proved_datagram_ == 0) other.probe_soon(now);
   }
 }
 
 // Candidates have the same numbers on all channels of a client; an address that one has learnt has its number there only, and
 // a server chooses none. False: it is known.
-bool Session::learn_way(Channel& channel, const Channel& from) {
-  const auto way = from.paths.chosen();
+bool Session::learn_way(Channel& channel, std::optional<PathId> way) {
   return way && channel.paths.set_candidates({*way});
 }
 
 void Session::doubt(Time now, Channel& channel) {
   lose_all(now, channel);
   for (const auto& [id, other] : channels_) {
-    if (other.is_datagram() && role_ == Role::kClient) learn_way(channel, other);
+    if (other.is_datagram() && role_ == Role::kClient) learn_way(channel, other.paths.chosen());
   }
   channel.doubt(now);
   events_.push_back({SessionEventKind::kChannelDoubted, channel.id(), 0, {}});

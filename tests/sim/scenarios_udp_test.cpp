@@ -71,6 +71,26 @@ TEST(UdpScenario, AFirewallLetsInWhatAnswersTheServer) {
   }
 }
 
+// What the server sends first comes, and nothing goes up: as where nothing comes at all, with few probes.
+TEST(UdpScenario, WhereUdpIsBlockedUpwardsNeitherEndUsesIt) {
+  WorldSettings settings = firewalled(milliseconds(20));
+  settings.channels = 16;
+  settings.up.cut = true;
+  World world(settings);
+  std::uint64_t up = 0;
+  std::uint64_t down = 0;
+  world.on_datagram = [&](Role from, Bytes frames, bool) {
+    (from == Role::kClient ? up : down) += frames.size() + kSealOverhead;
+  };
+  world.client.send(kStdio, 1000);
+  world.run_until([] { return false; }, seconds(10));
+  EXPECT_TRUE(world.client.has_event(SessionEventKind::kUdpBlocked));
+  EXPECT_FALSE(world.server.session().has_proved_datagram_channel());
+  EXPECT_EQ(world.server.session().wished_links(), 16u);
+  EXPECT_LE(up, 16 * 10 * 1200u) << "as often as the back-off of each channel has it";
+  EXPECT_LE(down, Paths::kUnheardBytes);
+}
+
 TEST(UdpScenario, AFirewallLetsInWhatAnswersTheServerWhereMuchIsLost) {
   WorldSettings settings = firewalled(milliseconds(50));
   settings.up.loss = settings.down.loss = 0.1;

@@ -77,6 +77,9 @@ TEST(Paths, AnAddressThatIsOnlyExpectedIsProbedForAWhile) {
   EXPECT_FALSE(server.reply());
   server.on_sent(5, Paths::kUnheardBytes - 100);
   EXPECT_EQ(server.allowance(5), 100u);
+  EXPECT_EQ(server.on_covered(5, true), Paths::Proof::kNone) << "anybody can say so";
+  server.doubt();
+  EXPECT_EQ(server.unproved(), Ids{5});
   EXPECT_TRUE(server.on_packet(5, 50, true)) << "it is there: to be probed at once";
   EXPECT_EQ(server.allowance(5), kUnlimited);
   EXPECT_EQ(server.early(), 5u);
@@ -92,15 +95,15 @@ TEST(Paths, NobodyIsExpectedWhoWasHeardFromElsewhere) {
   EXPECT_EQ(server.allowance(5), kUnlimited) << "the host that has logged in";
 }
 
-TEST(Paths, OurOwnChoiceIsProbedAtOnceWhenItIsHeardFrom) {
+TEST(Paths, OurOwnChoiceIsProbedAtOnceWhenItIsFirstHeardFrom) {
   Paths client;
-  client.set_candidates({1, 2});
-  EXPECT_FALSE(client.chosen());
+  client.set_candidates({1, 2, 3});
   EXPECT_TRUE(client.on_packet(2, 50, true));
   EXPECT_FALSE(client.on_packet(2, 50, true));
-  EXPECT_EQ(client.chosen(), 2u) << "the others may follow";
+  EXPECT_TRUE(client.on_packet(1, 50, true));
+  EXPECT_FALSE(client.on_packet(2, 50, true)) << "known to be there";
   client.on_covered(1, true);
-  EXPECT_EQ(client.chosen(), 1u);
+  EXPECT_FALSE(client.on_packet(3, 50, true)) << "there is a way";
 }
 
 TEST(Paths, TheOldAddressStaysUntilTheNewEchoes) {
