@@ -265,6 +265,10 @@ void ClientSession::on_event(const SessionEvent& event) {
   switch (event.kind) {
     case SessionEventKind::kSet: driver_.remove_udp_above(event.value); break;
     case SessionEventKind::kPeerPort: break;  // for a server
+    case SessionEventKind::kLinkHelps:
+      tell("channel " + std::to_string(event.channel) +
+           ": more comes through by TCP, which carries data as well");
+      break;
     case SessionEventKind::kChannelProved: on_proved(event.channel); break;
     case SessionEventKind::kChannelDoubted:
       tell("channel " + std::to_string(event.channel) + ": nothing comes back, not used until it answers");

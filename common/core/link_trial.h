@@ -36,8 +36,9 @@ class LinkTrial {
   void forget(Time now) { begin(now, Phase::kResting); }
 
   // It may carry data.
-  bool carries() const { return tries() || phase_ == Phase::kHelping; }
+  bool carries() const { return tries() || helps(); }
   bool tries() const { return phase_ == Phase::kTrying; }
+  bool helps() const { return phase_ == Phase::kHelping; }
   // While it is tried: bytes out on the connection, and in a record, at most.
   std::uint64_t window() const { return window_; }
   std::uint64_t record() const { return record_; }

@@ -43,6 +43,7 @@ enum class SessionEventKind : std::uint8_t {
   kChannelProved,   // `channel` may carry data now
   kChannelDoubted,  // ... and not any more
   kUdpBlocked,      // no datagram channel was proved in time; probing goes on
+  kLinkHelps,       // TCP connection `channel` carries data beside the datagrams, which carry much less
   kUdpOneWay,       // a datagram channel was proved, by reports on other ways, but nothing has come on any
   kExit,            // the command ended with status `value`
   kPeerFault,       // the peer broke the protocol, see `text`; the session is over

@@ -296,6 +296,7 @@ void Session::try_link(Time now, const Channel& reported, const ReportSample& sa
   if (const SentPacket* oldest = link->sent.find(link->sent.oldest_outstanding()))
     link_trial_.on_waiting(now, oldest->sent_at);
   if (tried && !link_trial_.carries()) lose_all(now, *link);
+  if (tried && link_trial_.helps()) events_.push_back({SessionEventKind::kLinkHelps, link->id(), 0, {}});
 }
 
 Duration Session::least_rtt() const {
