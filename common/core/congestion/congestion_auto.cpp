@@ -178,17 +178,19 @@ void CongestionAuto::choose_phase(Time now) {
 // Not by rounds alone: who has short ones would make room for the others all the time. While little is known of p0 it
 // comes sooner where it costs nothing, for it only shortens the queue, or less than taking the path's loss for congestion;
 // and where no queue is seen, or the path may lose more than it did, nothing else tells our own loss from that.
-// Steps that pay are not broken off where a queue will end them.
+// Steps that pay are not broken off where a queue will end them. The first does not wait where it is
+// cheap and cuts add up, as they do where queues were seen: for nothing, were the loss the path's own.
 bool CongestionAuto::is_time_for_down(Time now) const {
   if (steps_.is_large() && queues_tell()) return false;
   const bool is_vague = !contest_.is_on() && loss_.own_is_vague();
   const bool is_free = is_vague && is_queued() && queue_.round() > falls_by_down();
   const bool loses_more = loss_.loses_more();
   const bool is_cheap = is_vague && !is_queued() && loses_more;
+  const bool is_urgent = is_cheap && !went_down_ && sees_queues();
   const bool asks_length = contest_.is_on() && longer_path_.is_likely();
   const Duration least = is_vague || loses_more || asks_length || !sees_queues() ? kMinVagueLevel : kMinLevel;
   return rounds_in_phase_ >= (is_free || is_cheap || asks_length ? kVagueRounds : kLevelRounds) &&
-         (is_free || now - phase_began_ >= least);
+         (is_free || is_urgent || now - phase_began_ >= least);
 }
 
 // At once, not at the end of a round: others of this host do it as well. Steps that pay are not broken off.

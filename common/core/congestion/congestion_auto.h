@@ -60,7 +60,8 @@ namespace mcdtp {
 //
 // Who comes to a queue that is full already takes its RTT for the path's own, and its losses for random ones. Hence
 // doubt: it begins with a start-up that lost more than any path does, grows with each kDown that does not find the queue
-// short, and falls with each that does. In doubt nothing is learned of p0, and loss means what it means to TCP CUBIC.
+// short, and falls with each that does. In doubt nothing is learned of p0, and loss means what it means to
+// TCP CUBIC where a queue stands.
 class CongestionAuto : public CongestionController {
  public:
   void on_report(const ReportSample& sample) override;
@@ -123,6 +124,7 @@ class CongestionAuto : public CongestionController {
   bool found_room() const;
   Duration arrival_span(const ReportSample& sample) const;
   double rate_of_round(const ReportSample& sample) const;
+  double most_of_round(double sent_in) const;
   double round_taken() const;
   double loss_of_round() const;
   void learn_rate(const ReportSample& sample);

@@ -223,9 +223,17 @@ Duration CongestionAuto::arrival_span(const ReportSample& sample) const {
 double CongestionAuto::rate_of_round(const ReportSample& sample) const {
   const Duration arrival = arrival_span(sample);
   // Out of a queue comes what the path can do, however it was sent.
-  const Duration span =
-      settling_.is_over() ? arrival : std::max(arrival, sample.newest_sent_at - sent_before_);
-  return std::min(kMaxRate, round_taken() / to_seconds(span));
+  if (settling_.is_over()) return std::min(kMaxRate, round_taken() / to_seconds(arrival));
+  const Duration sent_in = std::max<Duration>(sample.newest_sent_at - sent_before_, milliseconds(1));
+  const double seen = round_taken() / to_seconds(std::max(arrival, sent_in));
+  return std::min({kMaxRate, seen, most_of_round(to_seconds(sent_in))});
+}
+
+// Nothing comes faster than it was sent, in bytes/s. On a short path a round is over in the time that
+// reports are apart: what several channels report at once may be twice what was sent between its marks, and
+// no step has paid with that. `sent_in`: seconds between these.
+double CongestionAuto::most_of_round(double sent_in) const {
+  return is_short_path() ? kMostApart * round_.sent / sent_in : kMaxRate;
 }
 
 // What was covered in a round depends on when the channels happened to report. What was sent between its marks and not
@@ -273,7 +281,10 @@ void CongestionAuto::learn_rate(const ReportSample& sample) {
   if (!steps_.rests()) rate_ = is_known ? smooth : std::max(rate_, smooth);
   steps_.on_round(weight);
   if (phase_ != Phase::kLevel || !loss_.is_congested(may_overflow() || !sees_queues())) return;
-  if (is_in_doubt() && sees_queues() && !queue_.is_empty() && !contest_.is_on()) return contest(window_now());
+  // A queue that others keep full stands. What only passes, as where the delay of a short path wanders, is none of theirs.
+  const bool stands = is_short_path() ? settling_.is_over() : !queue_.is_empty();
+  const bool may_be_theirs = is_in_doubt() && sees_queues() && stands;
+  if (may_be_theirs && !contest_.is_on()) return contest(window_now());
   // Loss without a queue: a policer, or a queue too short to be seen. And a queue that others keep full.
   const bool may_be_ours = !is_queued() || (!contest_.is_on() && (!settling_.is_over() || queue_.is_full()));
   if (may_be_ours) give_way(sample);
