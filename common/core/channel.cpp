@@ -94,6 +94,10 @@ void Channel::doubt(Time now) {
 std::uint64_t Channel::stream_window() const {
   const Duration waits = way_back.excess() + report_interval();
   const Duration wait = is_tcp() ? 4 * (loss.rtt().min() + waits) : 2 * loss.rtt().min() + waits;
+  return window_for(wait);
+}
+
+std::uint64_t Channel::window_for(Duration wait) const {
   const double wanted = stream_rate_ * to_seconds(wait);
   return static_cast<std::uint64_t>(
       std::clamp(wanted, static_cast<double>(kMinStreamWindow), static_cast<double>(kMaxStreamWindow)));

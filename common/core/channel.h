@@ -64,7 +64,7 @@ class Channel {
   bool is_link() const { return is_tcp() && proved() && !silent_; }
   void on_answer() { silent_ = false; }
   void on_silence() { silent_ = true; }
-  // When a TCP connection is silent. `any_reported`: the latest last_reported() of all such.
+  // When a TCP connection is silent. `any_reported`: the latest last_reported() of all channels by UDP and TCP.
   Time silence_timer(Time any_reported) const;
   // When a report last covered what was outstanding.
   Time last_reported() const { return last_reported_; }
@@ -116,6 +116,8 @@ class Channel {
   // within the bounds above. So little of the queue is our own that the peer's, which holds up our reports, does not starve
   // us. Of a TCP connection its rate x four times (that RTT, and those waits): there the kernel takes no more than the path.
   std::uint64_t stream_window() const;
+  // Of a TCP connection beside datagrams: twice its smallest RTT, within the same bounds. A reader waits for what is out on it.
+  std::uint64_t helping_window() const { return window_for(2 * loss.rtt().min()); }
   void on_stream_sample(const DeliveryRate::Sample& sample);
 
   Receipts receipts;
@@ -138,6 +140,7 @@ class Channel {
 
   Time probe_timer() const { return loss.probe_timer(sent, longest_report_delay()); }
   Duration longest_report_delay() const;
+  std::uint64_t window_for(Duration wait) const;
 
   void give_up_old_probes(Time now);
 

@@ -13,6 +13,7 @@ constexpr Duration kLeastSlack = milliseconds(4);
 constexpr int kSlackShare = 8;  // of the RTT
 // How long a receiver may hold a report.
 constexpr Duration kHeld = milliseconds(50);
+constexpr int kPatientRoundTrips = 8;
 // The trial's window: of what goes by UDP in an RTT.
 constexpr double kMostWindow = 2;
 
@@ -20,29 +21,37 @@ constexpr double kMostWindow = 2;
 
 void LinkTrial::on_datagrams(Time now, std::uint64_t arrived, bool busy, Duration base) {
   base_ = base;
-  const bool idle = now - busy_at_ > kIdle;
-  if (busy) busy_at_ = now;
-  const bool helped = phase_ == Phase::kHelping || phase_ == Phase::kPausing;
-  if (idle) return begin(now, helped ? Phase::kHelping : Phase::kResting);
-  count(now, arrived);
-  if (now >= began_ + length_) judge(now);
+  if (busy && was_busy_) {
+    passed_ += now - reported_;
+    count(arrived);
+  }
+  was_busy_ = busy;
+  reported_ = now;
+  if (passed_ >= length_) judge();
 }
 
-void LinkTrial::on_link(Time now, std::uint64_t arrived, std::optional<Duration> rtt) {
-  count(now, arrived);
+void LinkTrial::on_link(std::uint64_t arrived, std::optional<Duration> rtt) {
+  if (was_busy_) count(arrived);
   if (!tries()) return;
-  if (rtt && *rtt > base_ + slack()) return fail(now);
+  if (rtt && *rtt > base_ + slack()) return fail();
   widen(arrived);
 }
 
-void LinkTrial::on_waiting(Time now, Time oldest) {
-  if (tries() && now - oldest > 2 * base_ + slack() + kHeld) fail(now);
+void LinkTrial::on_waiting(Duration age) {
+  if (tries() && age > 2 * base_ + slack() + kHeld) fail();
+  if (helps() && age > std::max<Duration>(kPatience, kPatientRoundTrips * base_)) fail();
 }
 
-void LinkTrial::begin(Time now, Phase phase) {
+void LinkTrial::forget() {
+  if (carries()) return fail();
+  begin(Phase::kResting);
+}
+
+void LinkTrial::begin(Phase phase) {
   phase_ = phase;
-  began_ = now;
   length_ = length_of(phase);
+  passed_ = {};
+  was_busy_ = false;
   arrived_ = of_window_ = 0;
   const double record =
       std::clamp(rate_ * kRecordTime, static_cast<double>(kLeastRecord), static_cast<double>(kMostRecord));
@@ -59,30 +68,30 @@ Duration LinkTrial::length_of(Phase phase) const {
   return std::max<Duration>(kLeastPause, kRoundTrips * base_);
 }
 
-void LinkTrial::count(Time now, std::uint64_t arrived) {
-  if (now - began_ >= length_ / 2) arrived_ += arrived;
+void LinkTrial::count(std::uint64_t arrived) {
+  if (passed_ >= length_ / 2) arrived_ += arrived;
 }
 
-void LinkTrial::judge(Time now) {
+void LinkTrial::judge() {
   const double before = rate_;
-  rate_ = static_cast<double>(arrived_) / to_seconds(now - began_ - length_ / 2);
+  rate_ = static_cast<double>(arrived_) / to_seconds(passed_ - length_ / 2);
   switch (phase_) {
-    case Phase::kResting: return begin(now, rate_ > 0 ? Phase::kTrying : Phase::kResting);
-    case Phase::kTrying: return rate_ >= kGain * before ? begin(now, Phase::kHelping) : fail(now);
-    case Phase::kHelping: return begin(now, Phase::kPausing);
-    case Phase::kPausing: return kGain * rate_ <= before ? begin(now, Phase::kHelping) : fail(now);
+    case Phase::kResting: return begin(rate_ > 0 ? Phase::kTrying : Phase::kResting);
+    case Phase::kTrying: return rate_ >= kGain * before ? begin(Phase::kHelping) : fail();
+    case Phase::kHelping: return begin(Phase::kPausing);
+    case Phase::kPausing: return kGain * rate_ <= before ? begin(Phase::kHelping) : fail();
   }
 }
 
-void LinkTrial::fail(Time now) {
+void LinkTrial::fail() {
   wait_ = std::min<Duration>(2 * wait_, kMostWait);
-  begin(now, Phase::kResting);
+  begin(Phase::kResting);
 }
 
-// Once in a round trip.
+// Once in a round trip: as many records as may be out have arrived.
 void LinkTrial::widen(std::uint64_t arrived) {
   of_window_ += arrived;
-  if (of_window_ < window_) return;
+  if (of_window_ < window_ / record_ * record_) return;
   of_window_ = 0;
   const auto most = static_cast<std::uint64_t>(kMostWindow * rate_ * to_seconds(base_));
   window_ = std::max(window_, std::min(window_ * 3 / 2, most));

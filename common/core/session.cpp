@@ -148,7 +148,7 @@ std::optional<StreamNews> Session::poll_stream_news() {
 
 void Session::on_timeout(Time now) {
   if (peer_failed_) return;
-  const Time reported = links_reported();
+  const Time reported = any_reported();
   for (auto& [id, channel] : channels_) {
     if (channel.loss.loss_timer() <= now) {
       ReportSample sample;
@@ -194,10 +194,12 @@ void Session::pass_over(Time now, Channel& link) {
   events_.push_back({SessionEventKind::kChannelDoubted, link.id(), 0, {}});
 }
 
-Time Session::links_reported() const {
+// When anything but the SSH channel was last reported.
+Time Session::any_reported() const {
   Time last{};
-  for (auto it = channels_.lower_bound(kFirstTcpChannel); it != channels_.end(); ++it)
-    last = std::max(last, it->second.last_reported());
+  for (const auto& [id, channel] : channels_) {
+    if (id != kSshChannel) last = std::max(last, channel.last_reported());
+  }
   return last;
 }
 
@@ -264,7 +266,7 @@ Time Session::data_timer() const {
 Time Session::next_timeout() const {
   if (peer_failed_) return kNever;
   Time next = std::min(report_timer(), data_timer());
-  const Time reported = links_reported();
+  const Time reported = any_reported();
   for (const auto& [id, channel] : channels_)
     next = std::min({next, channel.next_timeout(), channel.silence_timer(reported)});
   if (has_nothing_new()) next = std::min(next, copies_.due());

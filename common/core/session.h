@@ -164,6 +164,7 @@ class Session {
   bool is_control_link(const Channel& channel) const { return &channel == control_link(); }
   bool is_carrier(const Channel& channel) const;
   bool links_help() const;
+  bool is_tried(const Channel& channel) const;
   std::uint64_t stream_window(const Channel& channel) const;
 
   // receiving
@@ -204,8 +205,9 @@ class Session {
   void count_in_flight();
   void probe_timed_out(Time now, Channel& channel);
   void pass_over(Time now, Channel& link);
-  Time links_reported() const;
+  Time any_reported() const;
   void try_link(Time now, const Channel& reported, const ReportSample& sample);
+  std::optional<Duration> rtt_of_link(Time now, const Channel& link, const ReportSample& sample) const;
   Duration least_rtt() const;
   void keep_ssh_alive(Time now);
 

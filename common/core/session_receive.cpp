@@ -287,16 +287,26 @@ void Session::feed_congestion(Time now, Channel& channel, ReportSample& sample) 
 void Session::try_link(Time now, const Channel& reported, const ReportSample& sample) {
   if (!tries_links_) return;
   Channel* link = control_link();
-  if (link == nullptr || !link->is_link()) return link_trial_.forget(now);
-  const bool tried = link_trial_.tries();
+  if (link == nullptr || !link->is_link() || proved_datagram_ == 0 || datagrams_.are_poor())
+    return link_trial_.forget();
+  const bool carried = link_trial_.carries();
+  const bool helped = link_trial_.helps();
   const std::uint64_t arrived = sample.covered + sample.found;
-  const bool busy = proved_datagram_ > 0 && streams_.has_data() && !common_flow_->is_starting();
+  const bool busy = streams_.has_data() && !common_flow_->is_starting();
   if (reported.is_datagram()) link_trial_.on_datagrams(now, arrived, busy, least_rtt());
-  if (&reported == link) link_trial_.on_link(now, arrived, sample.rtt);
+  if (&reported == link) link_trial_.on_link(arrived, rtt_of_link(now, *link, sample));
   if (const SentPacket* oldest = link->sent.find(link->sent.oldest_outstanding()))
-    link_trial_.on_waiting(now, oldest->sent_at);
-  if (tried && !link_trial_.carries()) lose_all(now, *link);
-  if (tried && link_trial_.helps()) events_.push_back({SessionEventKind::kLinkHelps, link->id(), 0, {}});
+    link_trial_.on_waiting(now - oldest->sent_at);
+  if (carried && link_trial_.rests()) lose_all(now, *link);
+  if (carried && !helped && link_trial_.helps())
+    events_.push_back({SessionEventKind::kLinkHelps, link->id(), 0, {}});
+}
+
+// Without the peer's own queue on the way back, see note_rtt().
+std::optional<Duration> Session::rtt_of_link(Time now, const Channel& link,
+                                             const ReportSample& sample) const {
+  if (!sample.rtt || !taken_of_late_.is_much(now)) return sample.rtt;
+  return std::max(link.loss.rtt().min(), *sample.rtt - link.way_back.excess());
 }
 
 Duration Session::least_rtt() const {

@@ -50,7 +50,7 @@ std::optional<OutgoingPacket> Session::poll_packet(Time now, ChannelId id, Mutab
 // The path to probe next, else the one in use, else the one to answer on.
 std::optional<Session::Heading> Session::choose_path(Channel& channel) {
   if (!channel.is_datagram()) {
-    const std::size_t most = link_trial_.tries() ? link_trial_.record() : stream_pacer_.quantum();
+    const std::size_t most = is_tried(channel) ? link_trial_.record() : stream_pacer_.quantum();
     return Heading{0, std::max(kMinPacketRoom, most), false};
   }
   const auto heading = [&](PathId path, bool probing) -> std::optional<Heading> {
@@ -140,7 +140,13 @@ bool Session::stream_channel_may_send(Time now, Channel& channel, std::size_t ro
 
 std::uint64_t Session::stream_window(const Channel& channel) const {
   if (!udp_decided_) return kStreamChannelWindow;
-  return link_trial_.tries() ? link_trial_.window() : channel.stream_window();
+  if (is_tried(channel)) return link_trial_.window();
+  const bool helps = proved_datagram_ > 0 && !datagrams_.are_poor();
+  return helps ? channel.helping_window() : channel.stream_window();
+}
+
+bool Session::is_tried(const Channel& channel) const {
+  return link_trial_.tries() && proved_datagram_ > 0 && !datagrams_.are_poor() && is_control_link(channel);
 }
 
 bool Session::may_send_copy(Time now, Channel& channel) {

@@ -39,6 +39,7 @@ inline SessionConfig pair_config(Role role) {
   config.role = role;
   config.channels = kPairChannels;
   config.congestion = [] { return make_congestion("fixed", 100'000'000); };
+  config.tries_links = true;
   return config;
 }
 

@@ -20,7 +20,7 @@ struct Network {
       now += milliseconds(10);
       trial.on_datagrams(now, static_cast<std::uint64_t>(udp / 100), busy, kRtt);
       ever_tried = ever_tried || trial.tries();
-      if (trial.carries()) trial.on_link(now, static_cast<std::uint64_t>(arrives() / 100), record);
+      if (trial.carries()) trial.on_link(static_cast<std::uint64_t>(arrives() / 100), record);
     }
     return trial.carries();
   }
@@ -67,9 +67,9 @@ TEST(LinkTrial, AQueueEndsItAtOnceAndTheNextComesLater) {
 TEST(LinkTrial, ARecordThatIsLateEndsIt) {
   Network network;
   while (!network.trial.tries()) network.pass(milliseconds(10));
-  network.trial.on_waiting(network.now, network.now - kRtt);
+  network.trial.on_waiting(kRtt);
   EXPECT_TRUE(network.trial.tries());
-  network.trial.on_waiting(network.now, network.now - 4 * kRtt);
+  network.trial.on_waiting(4 * kRtt);
   EXPECT_FALSE(network.trial.carries());
 }
 
@@ -117,7 +117,7 @@ TEST(LinkTrial, HelpOutlastsAMomentInWhichNothingWaits) {
   ASSERT_TRUE(network.trial.carries());
   network.busy = false;
   EXPECT_TRUE(network.pass(seconds(100)));
-  network.trial.forget(network.now);
+  network.trial.forget();
   EXPECT_FALSE(network.trial.carries());
 }
 
