@@ -20,7 +20,7 @@ void Capacity::note_rtt(Time now, Duration rtt) {
   min_rtt_.note(rtt);
   // One late report is no queue.
   const Duration smaller = std::min(rtt, std::exchange(last_rtt_, rtt));
-  queue_stands_ = smaller - min_rtt() > std::max<Duration>(min_rtt() / kQueueShare, kMinQueue);
+  queue_stands_ = smaller - min_rtt() > least_queue(min_rtt());
 }
 
 void Capacity::on_first_sent(Time now) {

@@ -54,6 +54,11 @@ class Capacity {
   // Bytes that are worth having in flight on this channel.
   std::uint64_t window() const;
 
+  // Of an RTT, what is longer than the smallest by more is a queue.
+  static Duration least_queue(Duration min_rtt) {
+    return std::max<Duration>(min_rtt / kQueueShare, kMinQueue);
+  }
+
  private:
   static constexpr Duration kNone = Duration::max();
   // A queue is what makes the RTT longer by more than this share of it, and by more than the hosts could.

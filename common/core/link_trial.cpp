@@ -2,17 +2,15 @@
 
 #include <algorithm>
 
+#include "common/core/capacity.h"
+#include "common/core/receipts.h"
+
 namespace mcdtp {
 namespace {
 
 constexpr Duration kLeastTrial = seconds(1);
 constexpr Duration kLeastPause = seconds(2);
 constexpr int kRoundTrips = 16;  // in either, at least
-// What no queue is: as for a channel, see Capacity.
-constexpr Duration kLeastSlack = milliseconds(4);
-constexpr int kSlackShare = 8;  // of the RTT
-// How long a receiver may hold a report.
-constexpr Duration kHeld = milliseconds(50);
 constexpr int kPatientRoundTrips = 8;
 // The trial's window: of what goes by UDP in an RTT.
 constexpr double kMostWindow = 2;
@@ -38,7 +36,7 @@ void LinkTrial::on_link(std::uint64_t arrived, std::optional<Duration> rtt) {
 }
 
 void LinkTrial::on_waiting(Duration age) {
-  if (tries() && age > 2 * base_ + slack() + kHeld) fail();
+  if (tries() && age > 2 * base_ + slack() + Receipts::kMaxInterval) fail();
   if (helps() && age > std::max<Duration>(kPatience, kPatientRoundTrips * base_)) fail();
 }
 
@@ -100,7 +98,7 @@ void LinkTrial::widen(std::uint64_t arrived) {
 // What goes at a time drains at twice the rate of the datagrams, or faster.
 Duration LinkTrial::slack() const {
   const Duration drain = from_seconds(static_cast<double>(window_) / (2 * rate_));
-  return std::max<Duration>({kLeastSlack, base_ / kSlackShare, drain});
+  return std::max(Capacity::least_queue(base_), drain);
 }
 
 }  // namespace mcdtp

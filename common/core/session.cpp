@@ -98,8 +98,7 @@ Channel* Session::control_link() {
 // Of data, where no datagram channel is proved: all such TCP connections, or the SSH channel. The former also where datagrams
 // are of little use, and the control link where it is tried or helps.
 bool Session::is_carrier(const Channel& channel) const {
-  if (proved_datagram_ > 0 && !datagrams_.are_poor())
-    return link_trial_.carries() && channel.is_link() && is_control_link(channel);
+  if (datagrams_serve()) return link_trial_.carries() && channel.is_link() && is_control_link(channel);
   return channel.is_link() || (proved_datagram_ == 0 && is_control_link(channel));
 }
 

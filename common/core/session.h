@@ -164,6 +164,8 @@ class Session {
   bool is_control_link(const Channel& channel) const { return &channel == control_link(); }
   bool is_carrier(const Channel& channel) const;
   bool links_help() const;
+  // They carry the data, and are lost no more often than they may be.
+  bool datagrams_serve() const { return proved_datagram_ > 0 && !datagrams_.are_poor(); }
   bool is_tried(const Channel& channel) const;
   std::uint64_t stream_window(const Channel& channel) const;
 
@@ -207,7 +209,7 @@ class Session {
   void pass_over(Time now, Channel& link);
   Time any_reported() const;
   void try_link(Time now, const Channel& reported, const ReportSample& sample);
-  std::optional<Duration> rtt_of_link(Time now, const Channel& link, const ReportSample& sample) const;
+  static std::optional<Duration> own_rtt(const Channel& channel, std::optional<Duration> rtt, bool both_send);
   Duration least_rtt() const;
   void keep_ssh_alive(Time now);
 

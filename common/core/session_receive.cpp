@@ -287,14 +287,14 @@ void Session::feed_congestion(Time now, Channel& channel, ReportSample& sample) 
 void Session::try_link(Time now, const Channel& reported, const ReportSample& sample) {
   if (!tries_links_) return;
   Channel* link = control_link();
-  if (link == nullptr || !link->is_link() || proved_datagram_ == 0 || datagrams_.are_poor())
-    return link_trial_.forget();
+  if (link == nullptr || !link->is_link() || !datagrams_serve()) return link_trial_.forget();
   const bool carried = link_trial_.carries();
   const bool helped = link_trial_.helps();
   const std::uint64_t arrived = sample.covered + sample.found;
   const bool busy = streams_.has_data() && !common_flow_->is_starting();
   if (reported.is_datagram()) link_trial_.on_datagrams(now, arrived, busy, least_rtt());
-  if (&reported == link) link_trial_.on_link(arrived, rtt_of_link(now, *link, sample));
+  if (&reported == link)
+    link_trial_.on_link(arrived, own_rtt(*link, sample.rtt, taken_of_late_.is_much(now)));
   if (const SentPacket* oldest = link->sent.find(link->sent.oldest_outstanding()))
     link_trial_.on_waiting(now - oldest->sent_at);
   if (carried && link_trial_.rests()) lose_all(now, *link);
@@ -302,11 +302,11 @@ void Session::try_link(Time now, const Channel& reported, const ReportSample& sa
     events_.push_back({SessionEventKind::kLinkHelps, link->id(), 0, {}});
 }
 
-// Without the peer's own queue on the way back, see note_rtt().
-std::optional<Duration> Session::rtt_of_link(Time now, const Channel& link,
-                                             const ReportSample& sample) const {
-  if (!sample.rtt || !taken_of_late_.is_much(now)) return sample.rtt;
-  return std::max(link.loss.rtt().min(), *sample.rtt - link.way_back.excess());
+// Without the peer's own queue on the way back, where that sends much as well.
+std::optional<Duration> Session::own_rtt(const Channel& channel, std::optional<Duration> rtt,
+                                         bool both_send) {
+  if (!rtt || !both_send) return rtt;
+  return std::max(channel.loss.rtt().min(), *rtt - channel.way_back.excess());
 }
 
 Duration Session::least_rtt() const {
@@ -323,10 +323,8 @@ void Session::note_rtt(Time now, Channel& channel, ReportSample& sample) {
   taken_of_late_.note(now, streams_.bytes_taken());
   const bool both_send = taken_of_late_.is_much(now);
   sample.rtt_variation = channel.loss.rtt().variation();
-  if (sample.rtt) {
-    if (both_send) *sample.rtt = std::max(channel.loss.rtt().min(), *sample.rtt - channel.way_back.excess());
-    channel.quick_variation.on_sample(*sample.rtt);
-  }
+  sample.rtt = own_rtt(channel, sample.rtt, both_send);
+  if (sample.rtt) channel.quick_variation.on_sample(*sample.rtt);
   if (both_send) sample.rtt_variation = std::min(sample.rtt_variation, channel.quick_variation.get());
 }
 

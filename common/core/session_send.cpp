@@ -141,12 +141,11 @@ bool Session::stream_channel_may_send(Time now, Channel& channel, std::size_t ro
 std::uint64_t Session::stream_window(const Channel& channel) const {
   if (!udp_decided_) return kStreamChannelWindow;
   if (is_tried(channel)) return link_trial_.window();
-  const bool helps = proved_datagram_ > 0 && !datagrams_.are_poor();
-  return helps ? channel.helping_window() : channel.stream_window();
+  return datagrams_serve() ? channel.helping_window() : channel.stream_window();
 }
 
 bool Session::is_tried(const Channel& channel) const {
-  return link_trial_.tries() && proved_datagram_ > 0 && !datagrams_.are_poor() && is_control_link(channel);
+  return link_trial_.tries() && datagrams_serve() && is_control_link(channel);
 }
 
 bool Session::may_send_copy(Time now, Channel& channel) {
