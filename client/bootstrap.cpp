@@ -1,5 +1,6 @@
 #include "client/bootstrap.h"
 
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -10,6 +11,7 @@
 #include <cerrno>
 #include <stdexcept>
 
+#include "client/jump_relay.h"
 #include "client/libssh2_process.h"
 #include "client/login_watch.h"
 #include "client/read_once.h"
@@ -97,6 +99,11 @@ std::vector<std::string> plain_session_words(const Options& options, const SshCo
   return words;
 }
 
+// No question, and no more word from time to time than without (Debian's ssh has BatchMode ask for that).
+std::vector<std::string> relay_words(const SshConfig& config) {
+  return {"-oBatchMode=yes", "-oServerAliveInterval=" + std::to_string(config.server_alive_interval())};
+}
+
 // A master that would end with this ssh must not become of it: others would lose their connection with ours.
 std::vector<std::string> bootstrap_words(const Options& options, const std::optional<SshConfig>& config,
                                          const std::string& exec_line, LoginWatch& watch) {
@@ -107,6 +114,7 @@ std::vector<std::string> bootstrap_words(const Options& options, const std::opti
   if (!config || !config->makes_master()) put_first({"-oControlMaster=no"});
   if (config) {
     put_first(plain_session_words(options, *config));
+    if (options.relay) put_first(relay_words(*config));
     put_first(watch.ssh_words());
   }
   return words;
@@ -213,6 +221,26 @@ bool log_in_by_libssh2(Login& login, const Options& options, const Libssh2Plan& 
   return true;
 }
 
+// What a child that is started meanwhile says on stderr goes nowhere.
+class NoStderr {
+ public:
+  NoStderr() : ours_(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)) {
+    const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (ours_ >= 0 && nowhere >= 0) dup2(nowhere, STDERR_FILENO);
+    if (nowhere >= 0) close(nowhere);
+  }
+  NoStderr(const NoStderr&) = delete;
+  NoStderr& operator=(const NoStderr&) = delete;
+  ~NoStderr() {
+    if (ours_ < 0) return;
+    dup2(ours_, STDERR_FILENO);
+    close(ours_);
+  }
+
+ private:
+  int ours_;
+};
+
 // A master listens on its socket; what merely stands there may be left from one that is gone.
 bool answers(const std::string& control_path) {
   sockaddr_un address{};
@@ -235,8 +263,14 @@ void start_log_in(Login& login, const Options& options, const Libssh2Choice& cho
     say("not by libssh2: " + choice.why_not);
   if (options.verbose > 0) say("backend: ssh");
   // ssh behind a master is logged in already, and runs no LocalCommand that would say so.
-  if (choice.config && answers(choice.config->text("controlpath"))) watch.logged_in();
-  login.ssh = std::make_unique<SshProcess>(bootstrap_words(options, choice.config, exec_line, watch));
+  const bool has_master = choice.config && answers(choice.config->text("controlpath"));
+  if (has_master) watch.logged_in();
+  // What comes of this ssh as a master is for others as well, and is to be found by them.
+  const bool is_own = choice.config && !has_master && !choice.config->makes_master();
+  const auto relayed = is_own ? over_relay(options, *choice.config) : std::nullopt;
+  if (relayed && options.verbose > 0) say("over the jump host by mcdtp-shim");
+  const Options& way = relayed ? *relayed : options;
+  login.ssh = std::make_unique<SshProcess>(bootstrap_words(way, choice.config, exec_line, watch));
   // It says how it ended.
   login.ssh->let_end(choice.config && choice.config->log_level() > LogLevel::kInfo);
 }
@@ -300,12 +334,16 @@ bool await_result(Login& login, const Options& options, const Opening& opening, 
 
 std::unique_ptr<Login> log_in(const Options& options, const Libssh2Choice& choice, const Opening& opening,
                               Duration patience) {
-  LoginWatch watch(std::max<Duration>(patience, connect_timeout(choice.config)));
+  LoginWatch watch(options.relay ? kRelayPatience
+                                 : std::max<Duration>(patience, connect_timeout(choice.config)));
   auto login = std::make_unique<Login>();
   if (options.server_subsystem || opening.offer || !opening.environment_line.empty())
     login->finder.take_questions();
   login->finder.await_start(opening.start_word);
-  start_log_in(*login, options, choice, opening.exec_line, watch);
+  {
+    const auto silence = options.relay && options.verbose == 0 ? std::make_unique<NoStderr>() : nullptr;
+    start_log_in(*login, options, choice, opening.exec_line, watch);
+  }
   const std::string host_name = choice.config ? choice.config->host_name() : options.host;
   // Where all goes over SSH nothing else is to be contacted, and no name server asked.
   const bool goes_directly = options.transport != Transport::kSsh;
@@ -314,7 +352,9 @@ std::unique_ptr<Login> log_in(const Options& options, const Libssh2Choice& choic
     login->late = true;
     login->ssh->close_stdin();
     watch.begin_anew();
-    if (!await_result(*login, options, opening, watch)) login->result = GreetingFinder::Result::kNone;
+    // What a relay asks for may begin at any time: it runs no command.
+    if (options.relay || !await_result(*login, options, opening, watch))
+      login->result = GreetingFinder::Result::kNone;
   }
   login->done = watch.is_logged_in();
   return login;

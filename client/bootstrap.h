@@ -52,6 +52,8 @@ std::optional<std::string> only_for_ssh(const SshConfig& config);
 
 // How long after the log-in a greeting may take, at least.
 inline constexpr Duration kGreetingPatience = seconds(5);
+// Likewise, but no longer, for who could as well go another way.
+inline constexpr Duration kRelayPatience = seconds(3);
 
 // Logs in, by libssh2 where `choice` has a plan for it and by the real ssh otherwise, and waits for the greeting
 // or its absence. Nothing is sent before it is asked for, so that a forced command sees no stray byte. The greeting may

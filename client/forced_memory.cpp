@@ -5,12 +5,8 @@
 namespace mcdtp {
 namespace {
 
-std::string account_of(const SshConfig& config) {
-  return config.user() + "@" + config.host_name() + " port " + config.text("port");
-}
-
 std::string id_of(const SshConfig& config) {
-  std::string id = account_of(config);
+  std::string id = config.account();
   for (const char* keyword :
        {"identityfile", "certificatefile", "identityagent", "proxyjump", "proxycommand"}) {
     for (const std::string& line : config.lines(keyword)) id += "\n" + std::string(keyword) + " " + line;
@@ -21,7 +17,7 @@ std::string id_of(const SshConfig& config) {
 }  // namespace
 
 ForcedMemory::ForcedMemory(const std::string& folder, const SshConfig& config)
-    : file_(folder, "forced", id_of(config), account_of(config)) {}
+    : file_(folder, "forced", id_of(config), config.account()) {}
 
 bool ForcedMemory::holds(std::int64_t now) const { return file_.read(now, kSure).has_value(); }
 

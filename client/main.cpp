@@ -9,14 +9,13 @@
 #include "client/background.h"
 #include "client/bootstrap.h"
 #include "client/end_signals.h"
-#include "client/forced_memory.h"
 #include "client/git_hosts.h"
 #include "client/options.h"
 #include "client/plain.h"
+#include "client/remembered.h"
 #include "client/say.h"
 #include "client/session.h"
 #include "client/ssh_exec.h"
-#include "client/udp_memory.h"
 #include "common/io/descriptor.h"
 #include "common/io/system.h"
 
@@ -54,10 +53,29 @@ void remember_forced(const mcdtp::Options& options, const mcdtp::Login& login, b
       (memory.path().empty() ? "~/.cache" : memory.path()));
 }
 
+// A log-in that failed may have been one that wants to ask, or a jump host that is down: doubt is all that is left of it.
+void judge_relay(mcdtp::Login& login, const mcdtp::RelayMemory& memory) {
+  using mcdtp::RelayMemory;
+  if (!login.done) return;
+  login.ssh->close_pipes();
+  const bool has_ended = !login.late && login.result == GreetingFinder::Result::kMore;
+  const bool is_sure = has_ended ? login.ssh->wait() != kFailed : !login.late;
+  memory.rule_out(seconds_since_1970(), is_sure ? RelayMemory::kSure : RelayMemory::kUnsure);
+}
+
+// The jump host carries none of ours. Nothing was asked and nothing said.
+[[noreturn]] void leave_relay(const mcdtp::Options& options, mcdtp::Login& login,
+                              const mcdtp::RelayMemory& memory) {
+  judge_relay(login, memory);
+  login.ssh.reset();
+  become_ssh(options, "the jump host runs no mcdtp-server of this version");
+}
+
 // No greeting: a failed log-in, of which ssh has spoken; or a command that the far side forces on this key, or a
 // server that cannot start. Then the real ssh runs, with the same words; not one byte of stdin has been read.
 int without_greeting(const mcdtp::Options& options, mcdtp::Login& login,
-                     const std::optional<mcdtp::ForcedMemory>& memory, mcdtp::Background* background) {
+                     const std::optional<mcdtp::Remembered>& remembered, mcdtp::Background* background) {
+  if (options.relay && remembered) leave_relay(options, login, remembered->relay);
   const bool ended = login.result == GreetingFinder::Result::kMore;
   const bool silent = login.finder.noise().empty();
   login.ssh->close_pipes();
@@ -65,8 +83,8 @@ int without_greeting(const mcdtp::Options& options, mcdtp::Login& login,
   if (status == kFailed && !login.done && silent) return kFailed;
   if (options.verbose > 0) say("the far side runs no command of ours: going on as plain ssh");
   const bool another = ended || login.result == GreetingFinder::Result::kNone;
-  if (another && !could_not_run(status, login.late) && memory && !options.server_subsystem)
-    remember_forced(options, login, ended, *memory);
+  if (another && !could_not_run(status, login.late) && remembered && !options.server_subsystem)
+    remember_forced(options, login, ended, remembered->forced);
   login.ssh.reset();
   if (background != nullptr) background->give_back();
   mcdtp::hand_over(options.words_for_hand_over);
@@ -98,25 +116,28 @@ mcdtp::Libssh2Choice choose_backend(const mcdtp::Options& options) {
   return choice;
 }
 
-template <typename Memory>
-std::optional<Memory> memory_of(const mcdtp::Libssh2Choice& choice) {
+std::optional<mcdtp::Remembered> remember(const mcdtp::Libssh2Choice& choice) {
   if (!choice.config) return std::nullopt;
-  return Memory(mcdtp::cache_folder(), *choice.config);
+  return mcdtp::Remembered(mcdtp::cache_folder(), *choice.config);
 }
 
 // Why the real ssh has to run, now that ssh's configuration is known.
-std::optional<std::string> reason_to_leave(const mcdtp::Options& options, const mcdtp::SshConfig& config) {
+std::optional<std::string> reason_to_leave(const mcdtp::Options& options, const mcdtp::SshConfig& config,
+                                           const mcdtp::Remembered& remembered) {
   if (auto reason = mcdtp::only_for_ssh(config)) return reason;
   if (options.shim_wanted) return std::nullopt;
+  if (options.relay && remembered.relay.is_ruled_out(seconds_since_1970()))
+    return "it carried none of ours of late, says " + remembered.relay.path();
   if (mcdtp::serves_git_alone(config.host_name())) return "it serves git alone";
-  const mcdtp::ForcedMemory memory(mcdtp::cache_folder(), config);
-  if (options.server_subsystem || !memory.holds(seconds_since_1970())) return std::nullopt;
-  memory.renew(seconds_since_1970());
-  return "no command of ours ran there of late, says " + memory.path();
+  const mcdtp::ForcedMemory& forced = remembered.forced;
+  if (options.server_subsystem || !forced.holds(seconds_since_1970())) return std::nullopt;
+  forced.renew(seconds_since_1970());
+  return "no command of ours ran there of late, says " + forced.path();
 }
 
 // Takes over what ssh resolved. The real ssh runs where it alone can do what is wanted.
-void configure(mcdtp::Options& options, const mcdtp::Libssh2Choice& choice) {
+void configure(mcdtp::Options& options, const mcdtp::Libssh2Choice& choice,
+               const std::optional<mcdtp::Remembered>& remembered) {
   if (!choice.has_ssh && choice.plan) say("there is no ssh here: its configuration was not read");
   // It may say so to a shell alone, and is to say it itself.
   if (choice.has_ssh && !choice.config && !options.command && !options.no_command)
@@ -124,8 +145,11 @@ void configure(mcdtp::Options& options, const mcdtp::Libssh2Choice& choice) {
   if (choice.config) apply_configuration(options, *choice.config);
   if (options.terminal_if_stdin_is_one && !options.no_command && isatty(STDIN_FILENO))
     become_ssh(options, "it wants a terminal");
-  if (const auto reason = choice.config ? reason_to_leave(options, *choice.config) : std::nullopt)
-    become_ssh(options, *reason);
+  if (!remembered) return;
+  if (const auto reason = reason_to_leave(options, *choice.config, *remembered)) become_ssh(options, *reason);
+  // Else each run would cost a log-in more where it goes ill.
+  if (options.relay && !remembered->relay.begin(seconds_since_1970()) && !options.shim_wanted)
+    become_ssh(options, "how that goes cannot be remembered");
 }
 
 bool needs_server(const mcdtp::Options& options, const mcdtp::ForwardPlan& plan) {
@@ -142,14 +166,19 @@ mcdtp::Opening make_opening(const mcdtp::Options& options, const mcdtp::Libssh2C
   return std::move(*opening);
 }
 
+void note_server(const mcdtp::Options& options, const mcdtp::Remembered& remembered) {
+  remembered.forced.forget();
+  if (options.relay) return remembered.relay.confirm(seconds_since_1970());
+  remembered.relay.forget_ruled_out(seconds_since_1970());
+}
+
 int log_in_and_run(mcdtp::Options options, mcdtp::TransferLog& log, const std::vector<int>& end_signals) {
   const mcdtp::Libssh2Choice choice = choose_backend(options);
-  configure(options, choice);
+  const auto remembered = remember(choice);
+  configure(options, choice, remembered);
   const auto plan = mcdtp::plan_forwards(options, choice.config);
   if (!plan) become_ssh(options, "it knows what to forward");
   const mcdtp::Opening opening = make_opening(options, choice, *plan);
-  const auto forced = memory_of<mcdtp::ForcedMemory>(choice);
-  const auto udp = memory_of<mcdtp::UdpMemory>(choice);
   const auto background = options.background ? std::make_unique<mcdtp::Background>() : nullptr;
   const auto go_to_background = [&] {
     if (background) background->go(!options.no_command || options.verbose > 0);
@@ -160,8 +189,8 @@ int log_in_and_run(mcdtp::Options options, mcdtp::TransferLog& log, const std::v
   const auto result = login->late ? GreetingFinder::Result::kNone : login->result;
   switch (result) {
     case GreetingFinder::Result::kGreeting:
-      if (forced) forced->forget();
-      return mcdtp::run_session(options, *plan, *login, udp, log, end_signals, go_to_background);
+      if (remembered) note_server(options, *remembered);
+      return mcdtp::run_session(options, *plan, *login, remembered, log, end_signals, go_to_background);
     case GreetingFinder::Result::kPlain:
       // An older server, which knows of no forwards: it has begun the command, and HUPs it.
       if (needs_server(options, *plan)) break;
@@ -170,7 +199,7 @@ int log_in_and_run(mcdtp::Options options, mcdtp::TransferLog& log, const std::v
       return mcdtp::run_plain_session(*login, !options.no_stdin, end_signals);
     default: break;
   }
-  return without_greeting(options, *login, forced, background.get());
+  return without_greeting(options, *login, remembered, background.get());
 }
 
 int run(int argc, char** argv) {
@@ -183,6 +212,7 @@ int run(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   const std::vector<std::string> words(argv + 1, argv + argc);
   const mcdtp::Options options = mcdtp::parse_options(words, mcdtp::read_preferences());
+  if (options.relay) mcdtp::say_of_way_to(options.host);
   switch (options.action) {
     case mcdtp::Action::kUsageError: say(options.message); return kFailed;
     case mcdtp::Action::kHelp: return print(mcdtp::help_text());
@@ -193,7 +223,8 @@ int run(int argc, char** argv) {
       become_ssh(options, options.message);
     case mcdtp::Action::kRun: break;
   }
-  if (mcdtp::is_below_our_ssh()) become_ssh(options, "an ssh that mcdtp-shim has started calls it");
+  if (mcdtp::is_below_our_ssh() && !options.relay)
+    become_ssh(options, "an ssh that mcdtp-shim has started calls it");
   if (options.message_log_path) mcdtp::say_into(*options.message_log_path);
   mcdtp::TransferLog log(options.log_path, options.full_log_path, mcdtp::say_if_room);
   return log_in_and_run(options, log, end_signals);

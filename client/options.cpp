@@ -142,6 +142,7 @@ void Parser::finish() {
   options_.verbose = std::max(0, level - kLogVerbose);
   options_.terminal_if_stdin_is_one = !options_.command && !options_.no_command && !options_.no_stdin &&
                                       settings_.request_tty != RequestTty::kNo;
+  if (options_.relay && options_.verbose == 0) options_.quiet = true;
   judge();
 }
 
@@ -163,6 +164,7 @@ void Parser::judge() {
   if (!reason && options_.subsystem && !options_.command) reason = "-s without a subsystem";
   if (!reason && options_.background && !options_.command && !options_.no_command)
     reason = "-f without a command";
+  if (options_.relay && !options_.stdio_forward) return refuse("--relay is for -W alone");
   if (!reason && !has_destination_) return refuse("no host given (mcdtp-shim --help says how)");
   reason ? hand_over(std::move(*reason)) : prefer();
 }
@@ -224,6 +226,7 @@ Takes the options of ssh, and these:
                          none of this version, into ~/.cache/mcdtp there
   --server-subsystem NAME
                          the far sshd starts mcdtp-server, as a subsystem of this name
+  --relay                with -W: what the shim gives itself for a jump host (-J)
   --log FILE             appends a line on each transfer
   --log-full FILE        appends the course of each transfer, ten times a second, as CSV
   --far-log FILE, --far-log-full FILE

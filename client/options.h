@@ -68,6 +68,10 @@ struct Options {
   std::optional<std::string> message_log_path;  // -E
   std::vector<std::string> identity_files;      // -i, as given
 
+  // --relay: an ssh of ours goes this way to a host behind this one, which it can as well without us: nothing is asked of
+  // the user here, and nothing said but with -v.
+  bool relay = false;
+
   // The user has said that the host is for us, also one that is known to serve git alone.
   bool shim_wanted = false;
 

@@ -190,6 +190,11 @@ constexpr std::array kOwnOptions = {
               [](const std::string& v, Options& o) {
                 return read_far_path("--far-log-full", v, o.far_full_log_path);
               }},
+    OwnOption{"relay", ValueRule::kNone,
+              [](const std::string&, Options& o) -> Complaint {
+                o.relay = true;
+                return std::nullopt;
+              }},
     OwnOption{"help", ValueRule::kNone, [](const std::string&, Options& o) { return ask(Action::kHelp, o); }},
     OwnOption{"version", ValueRule::kNone,
               [](const std::string&, Options& o) { return ask(Action::kVersion, o); }},
@@ -239,6 +244,28 @@ std::optional<std::string> apply_own_option(const SshOption& option, Options& op
   if (own->rule == ValueRule::kRequired && !option.value) return "--" + option.name + " needs a value";
   if (own->rule == ValueRule::kNone && option.value) return "--" + option.name + " takes no value";
   return own->read(option.value.value_or(""), options);
+}
+
+std::vector<std::string> words_of_way(const Options& options) {
+  const Options usual;
+  std::vector<std::string> words;
+  const auto add = [&words](const std::string& name, const std::string& value) {
+    words.insert(words.end(), {name, value});
+  };
+  const auto add_number = [&add](const std::string& name, std::optional<std::uint64_t> number) {
+    if (number) add(name, std::to_string(*number));
+  };
+  if (options.channels != usual.channels) add_number("-c", options.channels);
+  if (options.congestion != usual.congestion) add("--cc", options.congestion);
+  if (options.pacing != usual.pacing) add("--pacing", options.pacing);
+  if (options.coupling != usual.coupling) add("--coupling", "none");
+  if (options.transport != usual.transport)
+    add("--transport", std::string(transport_name(options.transport)));
+  if (options.max_datagram != usual.max_datagram) add_number("--mtu", options.max_datagram);
+  add_number("--rate", options.rate_bits_per_second);
+  add_number("--max-rate", options.max_rate_bits_per_second);
+  add_number("--memory", options.memory_bytes);
+  return words;
 }
 
 std::optional<std::string> check_own_options(Options& options, bool congestion_given) {

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "client/options.h"
 
@@ -20,6 +21,9 @@ std::optional<SshOption> own_option_of(std::string_view keyword, const std::stri
 
 // Applies -c N or a long option; the last one of a kind wins. Returns what is wrong with it, in a sentence.
 [[nodiscard]] std::optional<std::string> apply_own_option(const SshOption& option, Options& options);
+
+// Of our options those that say how data go, where they are not the defaults, as words of a command line.
+std::vector<std::string> words_of_way(const Options& options);
 
 // Judges our options together, once all are read.
 [[nodiscard]] std::optional<std::string> check_own_options(Options& options, bool congestion_given);

@@ -6,6 +6,9 @@ namespace mcdtp {
 
 // Lines to the user: on stderr, which the far command has as well, or in a log of their own.
 
+// From now on they say that they are of the way to `host`, a jump host.
+void say_of_way_to(const std::string& host);
+
 // From now on they are appended to the file, as with ssh's -E. Throws std::runtime_error where it cannot be opened.
 void say_into(const std::string& path);
 

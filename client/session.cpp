@@ -65,7 +65,7 @@ std::vector<Endpoint> with_port(const std::vector<Endpoint>& addresses, std::uin
 class ClientSession {
  public:
   ClientSession(const Options& options, const ForwardPlan& plan, Login& login,
-                const std::optional<UdpMemory>& udp_memory, TransferLog& log,
+                const std::optional<Remembered>& remembered, TransferLog& log,
                 const std::vector<int>& end_signals, std::function<void()> on_ready);
   int run();
 
@@ -98,7 +98,7 @@ class ClientSession {
   const Options& options_;
   const ForwardPlan& plan_;
   ChildProcess& ssh_;
-  const std::optional<UdpMemory>& udp_memory_;
+  const std::optional<Remembered>& remembered_;
   TransferLog& log_;
   bool doubts_udp_;           // none came of late
   bool udp_blocked_ = false;  // none comes now
@@ -124,15 +124,15 @@ class ClientSession {
 };
 
 ClientSession::ClientSession(const Options& options, const ForwardPlan& plan, Login& login,
-                             const std::optional<UdpMemory>& udp_memory, TransferLog& log,
+                             const std::optional<Remembered>& remembered, TransferLog& log,
                              const std::vector<int>& end_signals, std::function<void()> on_ready)
     : options_(options),
       plan_(plan),
       ssh_(*login.ssh),
-      udp_memory_(udp_memory),
+      remembered_(remembered),
       log_(log),
-      doubts_udp_(options.transport == Transport::kAuto && udp_memory &&
-                  udp_memory->is_blocked(seconds_since_1970())),
+      doubts_udp_(options.transport == Transport::kAuto && remembered &&
+                  remembered->udp.is_blocked(seconds_since_1970())),
       far_addresses_(find_far_addresses(login)),
       sockets_(open_sockets(*login.finder.greeting())),
       keys_(login.finder.greeting()->secret, login.finder.greeting()->cipher),
@@ -186,7 +186,7 @@ SessionConfig ClientSession::session_config(const Greeting& greeting) const {
 UdpSockets ClientSession::open_sockets(const Greeting& greeting) {
   UdpSockets sockets;
   if (far_addresses_.empty() || options_.transport != Transport::kAuto) return sockets;
-  if (doubts_udp_) tell("no UDP came through of late, says " + udp_memory_->path() + ": not waited for");
+  if (doubts_udp_) tell("no UDP came through of late, says " + remembered_->udp.path() + ": not waited for");
   const bool only_v4 =
       std::all_of(far_addresses_.begin(), far_addresses_.end(), [](const Endpoint& a) { return a.is_v4(); });
   UdpSocket::Options wanted;
@@ -304,7 +304,7 @@ void ClientSession::on_proved(ChannelId id) {
   const auto path = channel != nullptr ? channel->paths.active() : std::nullopt;
   if (!path) return;
   udp_blocked_ = false;
-  if (std::exchange(doubts_udp_, false)) udp_memory_->forget();
+  if (std::exchange(doubts_udp_, false)) remembered_->udp.forget();
   tell(name + ": proved, UDP to " + driver_.udp_channels().at(id)->address(*path).to_string());
 }
 
@@ -328,6 +328,8 @@ void ClientSession::on_output_end(WritePump::End end) {
 
 void ClientSession::on_stdio_failure() {
   const ResetReason reason = driver_.streams().reset_reason(stdio_);
+  if (options_.relay && reason == ResetReason::kProhibited && remembered_)
+    remembered_->relay.rule_out(seconds_since_1970(), RelayMemory::kSure);
   if (reason != ResetReason::kGivenUp) {
     if (plan_.log_level >= LogLevel::kInfo)
       write_line_if_room("channel 0: " + open_failure({nullptr, reason, sentence_of(reason)}));
@@ -368,9 +370,9 @@ void ClientSession::fail(const std::string& sentence) {
 
 // For the next run. Who ends well says it, once; a failure has its own sentence.
 void ClientSession::note_blocked_udp(bool may_say) {
-  if (!std::exchange(udp_blocked_, false) || !udp_memory_) return;
-  const bool says = may_say && !options_.quiet && !udp_memory_->was_said(seconds_since_1970());
-  if (!udp_memory_->remember(seconds_since_1970(), says) || !says) return;
+  if (!std::exchange(udp_blocked_, false) || !remembered_) return;
+  const bool says = may_say && !options_.quiet && !remembered_->udp.was_said(seconds_since_1970());
+  if (!remembered_->udp.remember(seconds_since_1970(), says) || !says) return;
   say_if_room("no UDP comes through from " + options_.host + ": " + way_without_udp() +
               (tcp_->proved() == 0 ? " carries" : " carry") + " the data (not said again)");
 }
@@ -416,9 +418,9 @@ void ClientSession::tell(const std::string& line) const {
 }  // namespace
 
 int run_session(const Options& options, const ForwardPlan& plan, Login& login,
-                const std::optional<UdpMemory>& udp_memory, TransferLog& log,
+                const std::optional<Remembered>& remembered, TransferLog& log,
                 const std::vector<int>& end_signals, std::function<void()> on_ready) {
-  return ClientSession(options, plan, login, udp_memory, log, end_signals, std::move(on_ready)).run();
+  return ClientSession(options, plan, login, remembered, log, end_signals, std::move(on_ready)).run();
 }
 
 }  // namespace mcdtp

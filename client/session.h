@@ -6,7 +6,7 @@
 
 #include "client/bootstrap.h"
 #include "client/forward_plan.h"
-#include "client/udp_memory.h"
+#include "client/remembered.h"
 #include "common/io/transfer_log.h"
 
 namespace mcdtp {
@@ -14,11 +14,11 @@ namespace mcdtp {
 // Runs the session that a greeting has opened: stdin up, stdout and stderr down, and forwarded ports, until the
 // command's status is in and all its output is written. Returns the exit status: the command's, or 255 with one sentence on
 // stderr. REQUIRES: login.finder.greeting().
-// `udp_memory`: whether datagrams came of late, and will be remembered to; unset: nobody knows.
+// `remembered`: of this host; unset: nobody knows which it is.
 // `end_signals`: those that end it. `on_ready`: called once, when all ports that are to be forwarded stand, or were said
 // not to.
 int run_session(const Options& options, const ForwardPlan& plan, Login& login,
-                const std::optional<UdpMemory>& udp_memory, TransferLog& log,
+                const std::optional<Remembered>& remembered, TransferLog& log,
                 const std::vector<int>& end_signals, std::function<void()> on_ready);
 
 }  // namespace mcdtp

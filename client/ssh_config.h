@@ -36,6 +36,8 @@ class SshConfig {
 
   std::string host_name() const { return text("hostname"); }
   std::string user() const { return text("user"); }
+  // For a person: who, where.
+  std::string account() const { return user() + "@" + host_name() + " port " + text("port"); }
   // Nothing where ssh printed no port.
   std::optional<std::uint16_t> port() const;
   AddressFamily address_family() const;

@@ -26,6 +26,7 @@ refused "^mcdtp-shim: --rate fast: give" shim --rate fast far true
 refused "^mcdtp-shim: --cc fixed needs --rate" shim --cc fixed far true
 refused "^mcdtp-shim: --cc bbr: there are auto, fixed, daimd, none and cubic" shim --cc bbr far true
 refused "^mcdtp-shim: --rate is for --cc fixed, not for --cc none" shim --cc none --rate 1M far true
+refused "^mcdtp-shim (far): --relay is for -W alone" shim --relay far true
 refused "^mcdtp-shim: --pacing odd: there are even and burst" shim --rate 1M --pacing odd far true
 refused "^mcdtp-shim: --pacing is for --cc fixed, not for --cc cubic" shim --cc cubic --pacing even far true
 refused "^mcdtp-shim: --memory 1: give" shim --memory 1 far true

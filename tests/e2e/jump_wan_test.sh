@@ -1,6 +1,6 @@
 #!/bin/bash
-# A target that only the jump host can reach: all stays on the SSH connection. Where the client has a way to it of its
-# own, UDP takes that way.
+# A target that only the jump host can reach: all stays on the SSH connection, which our channels carry to the jump host. Where
+# the client has a way to it of its own, UDP takes that way.
 . "$(dirname "$0")/lib.sh"
 e2e_start_far --delay 5
 wan_far ip addr add 10.88.0.2/32 dev lo || exit 1
@@ -23,9 +23,10 @@ by_one_jump() { # LINE...
   same "log-ins at the jump host" $((before + 1)) "$(jumps)"
 }
 on_ssh_alone() {
-  by_one_jump "^mcdtp-shim: no answer by UDP: the stream goes over the SSH connection"
-  has ": proved, UDP" && fail "UDP was proved"
-  has "direct TCP" && fail "TCP was direct"
+  by_one_jump "^mcdtp-shim: no answer by UDP: the stream goes over the SSH connection" \
+    "^mcdtp-shim (jump): channel 0: proved, UDP to 10.77.0.2"
+  has "^mcdtp-shim: .*: proved, UDP" && fail "UDP was proved"
+  has "^mcdtp-shim: .*direct TCP" && fail "TCP was direct"
   # A command that is over ends the run, whatever is still being tried.
   status 3 shim far 'echo out; echo err >&2; exit 3' </dev/null
   out_is out && err_is err

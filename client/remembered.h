@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include "client/forced_memory.h"
+#include "client/relay_memory.h"
+#include "client/udp_memory.h"
+
+namespace mcdtp {
+
+// What earlier runs have found out about a host.
+struct Remembered {
+  // As for each of them.
+  Remembered(const std::string& folder, const SshConfig& config)
+      : forced(folder, config), udp(folder, config), relay(folder, config) {}
+
+  ForcedMemory forced;
+  UdpMemory udp;
+  RelayMemory relay;
+};
+
+}  // namespace mcdtp
