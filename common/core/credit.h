@@ -71,11 +71,20 @@ class MemoryShares {
   std::uint64_t session_window(std::uint64_t held_for_sending) const {
     return data() - std::min(data(), std::max(held_for_sending, memory_ / 8));
   }
+  // What a stream may have credit for before anything has come of it, where it is free.
+  std::uint64_t first_window() const {
+    return std::clamp<std::uint64_t>(memory_ / 1024, 16 * 1024, 64 * 1024);
+  }
   // Credit that no other stream can take away.
-  std::uint64_t reserve() const { return std::clamp<std::uint64_t>(memory_ / 1024, 16 * 1024, 64 * 1024); }
+  std::uint64_t reserve() const {
+    return std::clamp<std::uint64_t>(all_reserves() / max_streams(), kInitialStreamWindow, 64 * 1024);
+  }
+  // Streams that have their reserve whatever others have, for what these have credit for cannot be taken back: 64 where memory
+  // is kMinMemory, 256 where it is 64 MiB, and 2048 where it is 1 GiB.
+  std::uint64_t backed() const { return std::min<std::uint64_t>(max_streams(), all_reserves() / reserve()); }
   // Room for the reserves of so many streams, and of some to come.
   std::uint64_t reserved(std::size_t streams) const {
-    return std::max<std::uint64_t>(streams, kReadyFor) * reserve();
+    return std::max<std::uint64_t>(streams, backed()) * reserve();
   }
   // What one stream may have credit for where others have `others` beyond their reserves: 7/8 of what is free, so
   // that a stream alone has nearly all, n busy ones share evenly, and those that come find something.
@@ -85,7 +94,10 @@ class MemoryShares {
   }
 
  private:
-  static constexpr std::size_t kReadyFor = 64;
+  std::uint64_t all_reserves() const {
+    return std::max<std::uint64_t>(std::min<std::uint64_t>(memory_ / 8, 4 << 20), memory_ / 32);
+  }
+
   // What a stream receives begins and ends in the middle of a block.
   static constexpr std::uint64_t kEdges = 2 * BlockPool::kBlockSize;
   static constexpr std::uint64_t kSpares = 2 * BlockPool::kMaxSpares * BlockPool::kBlockSize;

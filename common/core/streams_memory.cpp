@@ -70,7 +70,7 @@ void Streams::renew_credit(StreamId id, Stream& stream) {
   if (stream.recv.wants_credit()) {
     const bool begins = id <= kStderr && stream.recv.highest() > 0;
     const std::uint64_t first = begins ? WindowTuner::kLeastGrown : 0;
-    const std::uint64_t ahead = std::max(shares_.reserve() + kAhead * stream.recv.highest(), first);
+    const std::uint64_t ahead = std::max(shares_.first_window() + kAhead * stream.recv.highest(), first);
     const std::uint64_t wanted = std::min(tuner_.window(), ahead);
     const std::uint64_t free = shares_.stream_window(shares_.session_window(sending_.in_use()),
                                                      streams_.size(), excess_ - stream.excess);

@@ -39,6 +39,21 @@ TEST(MemoryShares, NeverComeToMoreThanTheMemory) {
   }
 }
 
+TEST(MemoryShares, ManyStreamsHaveTheirReserve) {
+  const auto backed = [](std::uint64_t megabytes) { return MemoryShares(megabytes << 20).backed(); };
+  EXPECT_EQ(backed(8), 64u);
+  EXPECT_EQ(backed(16), 128u);
+  EXPECT_EQ(backed(64), 256u);
+  EXPECT_EQ(backed(256), 512u);
+  EXPECT_EQ(backed(1024), 2048u);
+  for (std::uint64_t memory = kMinMemory; memory <= std::uint64_t{1} << 40; memory *= 2) {
+    const MemoryShares shares(memory);
+    EXPECT_EQ(shares.reserved(0), shares.backed() * shares.reserve());
+    EXPECT_LE(shares.reserved(0), memory / 8);
+    EXPECT_GE(shares.reserve(), kInitialStreamWindow) << "what a stream has before any agreement";
+  }
+}
+
 TEST(MemoryShares, OneAloneHasMostManyHaveTheSame) {
   const MemoryShares shares(kUntoldMemory);
   const std::uint64_t all = shares.session_window(0);
