@@ -169,7 +169,7 @@ void drop_overruled(std::vector<PlacedOption>& weaker, const std::vector<PlacedO
 // As ssh judges its own on Debian: the group may write whose name is the user's own.
 bool others_may_write(const std::string& path) {
   struct stat file {};
-  if (stat(path.c_str(), &file) != 0) return false;
+  if (stat(path.c_str(), &file) != 0) return true;
   const bool by_group = (file.st_mode & S_IWGRP) != 0 && file.st_gid != getgid();
   const bool is_ours = file.st_uid == getuid() || file.st_uid == 0;
   return !is_ours || by_group || (file.st_mode & S_IWOTH) != 0;

@@ -78,7 +78,8 @@ PrivateKeyText read_openssh_key(std::string_view armoured) {
 // ssh refuses a private key of ours that others may read.
 bool is_open_to_others(const std::string& path) {
   struct stat file {};
-  return stat(path.c_str(), &file) == 0 && file.st_uid == getuid() && (file.st_mode & 077) != 0;
+  if (stat(path.c_str(), &file) != 0) return true;
+  return file.st_uid == getuid() && (file.st_mode & 077) != 0;
 }
 
 bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }

@@ -46,14 +46,16 @@ std::optional<SendStream::Piece> SendStream::take(std::size_t max_size, std::uin
   if (!requeued_.empty()) return take_requeued(max_size);
   const std::uint64_t limit = std::min({end_, credit_, next_offset_ + session_room});
   if (next_offset_ >= limit) return std::nullopt;
-  const Piece piece{next_offset_, std::min<std::size_t>(max_size, limit - next_offset_), false};
+  const Piece piece{next_offset_,
+                    static_cast<std::size_t>(std::min<std::uint64_t>(max_size, limit - next_offset_)), false};
   next_offset_ += piece.size;
   return piece;
 }
 
 std::optional<SendStream::Piece> SendStream::take_requeued(std::size_t max_size) {
   const Range first = requeued_.front();
-  const Piece piece{first.begin, std::min<std::size_t>(max_size, first.size()), true};
+  const Piece piece{first.begin, static_cast<std::size_t>(std::min<std::uint64_t>(max_size, first.size())),
+                    true};
   requeued_.subtract(piece.offset, piece.offset + piece.size);
   return piece;
 }

@@ -56,7 +56,9 @@ std::optional<Session::Heading> Session::choose_path(Channel& channel) {
   const auto heading = [&](PathId path, bool probing) -> std::optional<Heading> {
     const std::uint64_t allowed = channel.paths.allowance(path);
     if (allowed < kMinReply) return std::nullopt;
-    return Heading{path, allowed - kSealOverhead, probing};
+    return Heading{path,
+                   static_cast<std::size_t>(std::min<std::uint64_t>(allowed, kMaxDatagram)) - kSealOverhead,
+                   probing};
   };
   while (const auto probe = channel.take_probe()) {
     if (const auto probed = heading(*probe, true)) return probed;

@@ -30,9 +30,9 @@ std::uint64_t limit_in(const std::string& folder) {
       .value_or(kUnknown);
 }
 
-// `ulimit -v` and `-d`.
+// What addresses reach, `ulimit -v` and `-d`.
 std::uint64_t process_memory_limit() {
-  std::uint64_t least = kUnknown;
+  std::uint64_t least = std::numeric_limits<std::size_t>::max();
   for (const auto resource : {RLIMIT_AS, RLIMIT_DATA}) {
     rlimit limit{};
     if (getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)

@@ -222,7 +222,7 @@ void Host::write_streams() {
     while (writing.left > 0) {
       MutableBytes room = session_.streams().write_room(id);
       if (room.empty()) break;
-      room = room.first(std::min<std::size_t>(room.size(), writing.left));
+      room = room.first(static_cast<std::size_t>(std::min<std::uint64_t>(room.size(), writing.left)));
       write_pattern(room, id, writing.offset);
       session_.streams().wrote(id, room.size());
       writing.left -= room.size();

@@ -114,7 +114,7 @@ TEST_F(TransferLogTest, NoHalfARowIsLeft) {
   log.sample(Time{}, session);
   const auto rows = lines("short");
   const auto size = std::filesystem::file_size(path("short"));
-  const rlimit less{size + 20, before.rlim_max};
+  const rlimit less{static_cast<rlim_t>(size + 20), before.rlim_max};
   const auto ignored = signal(SIGXFSZ, SIG_IGN);
   setrlimit(RLIMIT_FSIZE, &less);
   log.sample(Time{} + milliseconds(100), session);
