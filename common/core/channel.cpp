@@ -93,7 +93,8 @@ void Channel::doubt(Time now) {
 
 std::uint64_t Channel::stream_window() const {
   const Duration waits = way_back.excess() + report_interval();
-  const Duration wait = is_tcp() ? 4 * (loss.rtt().min() + waits) : 2 * loss.rtt().min() + waits;
+  const Duration wait =
+      is_tcp() ? 4 * (loss.rtt().min() + waits) : (wide_.is_on() ? 6 : 2) * loss.rtt().min() + waits;
   return window_for(wait);
 }
 
@@ -104,6 +105,7 @@ std::uint64_t Channel::window_for(Duration wait) const {
 }
 
 void Channel::on_stream_sample(const DeliveryRate::Sample& sample) {
+  stream_limited_ = sample.application_limited;
   if (sample.rate > stream_rate_) {
     stream_rate_ = sample.rate;
   } else if (!sample.application_limited) {

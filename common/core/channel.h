@@ -13,6 +13,7 @@
 #include "common/core/receipts.h"
 #include "common/core/sent_packets.h"
 #include "common/core/way_back.h"
+#include "common/core/wide_window.h"
 
 namespace mcdtp {
 
@@ -115,10 +116,15 @@ class Channel {
   // Of a stream channel: its rate x (twice its smallest RTT, and what its reports wait, for their time and on their way back),
   // within the bounds above. So little of the queue is our own that the peer's, which holds up our reports, does not starve
   // us. Of a TCP connection its rate x four times (that RTT, and those waits): there the kernel takes no more than the path.
+  // Where the SSH channel carries more with more of it out, see WideWindow, six of its RTTs.
   std::uint64_t stream_window() const;
   // Of a TCP connection beside datagrams: twice its smallest RTT, within the same bounds. A reader waits for what is out on it.
   std::uint64_t helping_window() const { return window_for(2 * loss.rtt().min()); }
   void on_stream_sample(const DeliveryRate::Sample& sample);
+  // A report has covered so many bytes of a stream channel.
+  void on_stream_report(Time now, std::uint64_t covered) {
+    wide_.on_report(now, covered, stream_limited_, loss.rtt().smoothed());
+  }
 
   Receipts receipts;
   SentPackets sent;
@@ -149,6 +155,8 @@ class Channel {
   bool stream_proved_ = false;
   bool silent_ = false;
   double stream_rate_ = 0;      // bytes/s, the largest of late
+  bool stream_limited_ = true;  // what was reported last was all there was to send
+  WideWindow wide_;             // of the SSH channel
   int reports_by_link_ = 0;     // in a row
   std::size_t unreported_ = 0;  // see count_unreported()
   bool ping_due_ = false;

@@ -263,6 +263,7 @@ void Session::take_rate(Channel& channel, const SentPacket& newest, ReportSample
 
 void Session::feed_congestion(Time now, Channel& channel, ReportSample& sample) {
   if (!channel.is_datagram()) {
+    channel.on_stream_report(now, sample.covered);
     try_link(now, channel, sample);
     return count_in_flight();
   }
