@@ -84,7 +84,7 @@ class Server {
   int run();
 
  private:
-  void make_driver(std::size_t channels);
+  void make_driver(std::size_t sockets);
   void listen(UdpSockets& sockets);
   void greet(Greeting& greeting, const UdpSockets& sockets);
   void add_channels(UdpSockets sockets, const std::optional<LoginHost>& login_host);
@@ -134,7 +134,7 @@ Server::Server(const ServerOptions& options) : options_(options) {
   random_bytes(greeting.secret);
   if (greets_address) greeting.address = address->address_text();
   keys_ = std::make_unique<SessionKeys>(greeting.secret, greeting.cipher);
-  make_driver(sockets.empty() ? options.channels : sockets.size());
+  make_driver(sockets.size());
   forwarding_ = std::make_unique<ServerForwarding>(*driver_, options.policy, [this] { on_port_asked_for(); });
   listen(sockets);
   open_log(peer);
@@ -146,11 +146,12 @@ Server::Server(const ServerOptions& options) : options_(options) {
   if (!options_.no_command && options_.remote_forwards == 0) start_command();
 }
 
-void Server::make_driver(std::size_t channels) {
+void Server::make_driver(std::size_t sockets) {
+  const std::size_t channels = sockets > 0 ? sockets : options_.channels;
   const SendingOptions sending{options_.cc,           options_.pacing,
                                options_.rate_bps,     options_.coupling,
                                options_.max_datagram, options_.memory_bytes,
-                               options_.max_rate_bps, options_.transport == Transport::kAuto};
+                               options_.max_rate_bps, sockets > 0 && options_.transport == Transport::kAuto};
   driver_ = std::make_unique<Driver>(
       io_, make_session_config(Role::kServer, sending, channels, channels), *keys_,
       Driver::Callbacks{[this](const SessionEvent& event) { on_event(event); },
