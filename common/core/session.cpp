@@ -186,8 +186,30 @@ void Session::probe_timed_out(Time now, Channel& channel) {
   }
 }
 
-// Its packets are not lost, but whoever waits for them would wait for ever.
+// The others of which nothing was heard meanwhile are as likely dead, and each would take its own time to show it, if it had
+// nothing to carry: they are asked.
 void Session::pass_over(Time now, Channel& link) {
+  const Time since = link.loss.waiting_since();
+  fall_silent(now, link);
+  for (auto& [id, other] : channels_) {
+    if (!other.is_link() || other.last_reported() > since) continue;
+    fall_silent(now, other);
+    other.want_ping();
+  }
+}
+
+// A way was found, or is back. What has stood on the SSH connection for long goes by it: that one's TCP may wait for far
+// longer before it sends anything again.
+void Session::relieve_ssh(Time now) {
+  Channel* ssh = find(kSshChannel);
+  if (ssh == nullptr || ssh->sent.packets_outstanding() == 0) return;
+  const Duration usual =
+      std::max<Duration>(4 * ssh->loss.rtt().smoothed(), Channel::kLinkPatienceAmongOthers);
+  if (now - ssh->loss.waiting_since() > usual) requeue_outstanding(*ssh);
+}
+
+// Its packets are not lost, but whoever waits for them would wait for ever.
+void Session::fall_silent(Time now, Channel& link) {
   link.on_silence();
   lose_all(now, link);
   events_.push_back({SessionEventKind::kChannelDoubted, link.id(), 0, {}});

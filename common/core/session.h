@@ -195,7 +195,8 @@ class Session {
   SentPacket* find_packet(const PacketName& name);
   SentPacket* twin_of(const SentPacket& packet) { return packet.twin ? find_packet(*packet.twin) : nullptr; }
   void on_proved(Time now, Channel& channel);
-  void on_link_proved();
+  void on_link_proved(Time now, const Channel& link);
+  void relieve_ssh(Time now);
   void on_datagram(Time now, Channel& channel, PathId from, std::size_t size, bool highest);
   void lead_others(Time now, std::optional<PathId> way);
   void tell_ports(const std::vector<std::uint16_t>& ports);
@@ -207,6 +208,7 @@ class Session {
   void count_in_flight();
   void probe_timed_out(Time now, Channel& channel);
   void pass_over(Time now, Channel& link);
+  void fall_silent(Time now, Channel& link);
   Time any_reported() const;
   void try_link(Time now, const Channel& reported, const ReportSample& sample);
   static std::optional<Duration> own_rtt(const Channel& channel, std::optional<Duration> rtt, bool both_send);

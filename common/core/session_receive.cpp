@@ -141,7 +141,9 @@ void Session::on_report(Time now, const Channel& from, const ReportFrame& report
   }
   note_peer_drops(*channel, report.kernel_drops);
   // What it carried may be forgotten by then.
+  const bool is_back = news.newer && channel->is_silent();
   if (news.newer) channel->on_answer();
+  if (is_back) relieve_ssh(now);
   const bool was_proved = channel->proved();
   ReportSample sample;
   sample.rtt = news.rtt;
@@ -346,7 +348,7 @@ void Session::count_in_flight() {
 
 void Session::on_proved(Time now, Channel& channel) {
   events_.push_back({SessionEventKind::kChannelProved, channel.id(), 0, {}});
-  if (!channel.is_datagram()) return on_link_proved();
+  if (!channel.is_datagram()) return on_link_proved(now, channel);
   udp_decided_ = udp_judged_ = true;
   if (proved_datagram_ == 0) requeue_all_but(channel);
   if (role_ == Role::kClient) lead_others(now, channel.paths.chosen());
@@ -354,7 +356,8 @@ void Session::on_proved(Time now, Channel& channel) {
 }
 
 // A client that makes a second TCP connection has given datagrams up, or never hoped for them.
-void Session::on_link_proved() {
+void Session::on_link_proved(Time now, const Channel& link) {
+  if (link.is_link()) relieve_ssh(now);
   const auto links = std::count_if(channels_.begin(), channels_.end(),
                                    [](const auto& entry) { return entry.second.is_link(); });
   if (links >= 2) give_udp_up();
