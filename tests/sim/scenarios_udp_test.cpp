@@ -501,6 +501,41 @@ TEST(UdpScenario, OneOfManyLinksThatCarriesNothingIsPassedOverSoon) {
       [&] { return !world.client.session().channel(kFirstTcpChannel + 1)->is_silent(); }, seconds(100)));
 }
 
+// Whoever stands between has forgotten them all. Not one after the other is waited for, also by who carried next to nothing.
+TEST(UdpScenario, LinksThatCarryNothingAreFoundTogether) {
+  WorldSettings settings = blocked(milliseconds(20));
+  settings.ssh_rate_bps = 20e6;
+  settings.client_doubts_udp = true;
+  World world(settings);
+  for (ChannelId i = 0; i < 4; ++i) world.connect_tcp(static_cast<ChannelId>(kFirstTcpChannel + i));
+  world.client.send(kStdio, 20'000'000);
+  world.at(milliseconds(500), [&] {
+    for (ChannelId i = 0; i < 4; ++i)
+      world.stall_pipe(static_cast<ChannelId>(kFirstTcpChannel + i), seconds(100));
+  });
+  EXPECT_TRUE(world.run_until([&] { return world.server.ended(kStdio); }, seconds(22)))
+      << world.server.received(kStdio);
+  EXPECT_TRUE(world.server.intact());
+}
+
+// After an outage the SSH connection's TCP waits for long before it sends again what it holds, and the stream for that.
+TEST(UdpScenario, ALinkThatComesCarriesWhatStandsOnSsh) {
+  WorldSettings settings = blocked(milliseconds(20));
+  settings.ssh_rate_bps = 20e6;
+  settings.client_doubts_udp = true;
+  World world(settings);
+  world.connect_tcp(kFirstTcpChannel);
+  world.client.send(kStdio, 10'000'000);
+  world.at(milliseconds(300), [&] {
+    world.stall_pipe(kFirstTcpChannel, seconds(100));
+    world.stall_pipe(kSshChannel, seconds(100));
+  });
+  world.at(seconds(12), [&] { world.connect_tcp(kFirstTcpChannel + 1); });
+  EXPECT_TRUE(world.run_until([&] { return world.server.ended(kStdio); }, seconds(20)))
+      << world.server.received(kStdio);
+  EXPECT_TRUE(world.server.intact());
+}
+
 // What it carried is forgotten by then, for reports went out on it meanwhile.
 TEST(UdpScenario, ALinkThatWasPassedOverWhileIdleComesBack) {
   World world(WorldSettings{});
