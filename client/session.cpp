@@ -175,7 +175,8 @@ SessionConfig ClientSession::session_config(const Greeting& greeting) const {
                          options_.rate_bits_per_second, options_.coupling,
                          options_.max_datagram,         options_.memory_bytes.value_or(default_memory())};
   sending.max_rate = options_.max_rate_bits_per_second;
-  sending.datagrams = !sockets_.empty();
+  sending.datagrams =
+      options_.transport == Transport::kAuto && !far_addresses_.empty() && !greeting.udp_ports.empty();
   sending.doubts_datagrams = doubts_udp_;
   for (const auto& socket : sockets_) sending.ports.push_back(socket->local().port());
   return make_session_config(Role::kClient, sending, options_.channels,
