@@ -99,9 +99,11 @@ std::vector<std::string> plain_session_words(const Options& options, const SshCo
   return words;
 }
 
-// No question, and no more word from time to time than without (Debian's ssh has BatchMode ask for that).
+// No question, no key of a host of which there is something to say, and no more word from time to time than without (Debian's
+// ssh has BatchMode ask for that).
 std::vector<std::string> relay_words(const SshConfig& config) {
-  return {"-oBatchMode=yes", "-oServerAliveInterval=" + std::to_string(config.server_alive_interval())};
+  return {"-oBatchMode=yes", "-oStrictHostKeyChecking=yes",
+          "-oServerAliveInterval=" + std::to_string(config.server_alive_interval())};
 }
 
 // A master that would end with this ssh must not become of it: others would lose their connection with ours.

@@ -68,6 +68,15 @@ std::vector<std::string> without_jump(const std::vector<std::string>& words) {
   return kept.words();
 }
 
+// To ssh a ProxyCommand is another thing than a jump host: it may leave the name as it is then, and gives up on an attempt that
+// takes its time where it has less than that.
+bool heeds_proxy_command(const SshConfig& config) {
+  constexpr unsigned kLeastTimeout = 10;  // s
+  const bool expands_names =
+      config.is_on("canonicalizehostname") && config.text("canonicalizehostname") != "always";
+  return expands_names || config.connect_timeout().value_or(kLeastTimeout) < kLeastTimeout;
+}
+
 }  // namespace
 
 std::optional<JumpHost> parse_jump(std::string_view proxy_jump) {
@@ -93,10 +102,12 @@ std::optional<JumpHost> parse_jump(std::string_view proxy_jump) {
   return is_whole && !jump.host.empty() ? std::optional(std::move(jump)) : std::nullopt;
 }
 
-// Where a host is its own jump host only ssh knows what to say.
+// Where a host is its own jump host only ssh knows what to say, and what its tokens stand for.
 std::optional<Options> over_relay(const Options& options, const SshConfig& config) {
+  const std::string proxy_jump = config.text("proxyjump");
   if (options.transport == Transport::kSsh || !config.is_given("proxyjump")) return std::nullopt;
-  const auto jump = parse_jump(config.text("proxyjump"));
+  if (proxy_jump.find('%') != proxy_jump.npos || heeds_proxy_command(config)) return std::nullopt;
+  const auto jump = parse_jump(proxy_jump);
   if (!jump || jump->host == options.host || jump->host == config.host_name()) return std::nullopt;
   const std::string program = own_path();
   if (program.empty()) return std::nullopt;

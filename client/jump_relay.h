@@ -25,7 +25,7 @@ struct JumpHost {
 std::optional<JumpHost> parse_jump(std::string_view proxy_jump);
 
 // The same options, by which ssh goes over the jump host by us. Nothing: it goes its own way, for there is no jump host, or
-// only SSH is to be used, or what would be started cannot be named.
+// only SSH is to be used, or what would be started cannot be named, or ssh would do otherwise than with the jump host.
 std::optional<Options> over_relay(const Options& options, const SshConfig& config);
 
 }  // namespace mcdtp

@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <string>
@@ -121,13 +122,31 @@ std::optional<mcdtp::Remembered> remember(const mcdtp::Libssh2Choice& choice) {
   return mcdtp::Remembered(mcdtp::cache_folder(), *choice.config);
 }
 
+// A key that wants a touch says so on stderr, where a relay is silent.
+bool has_key_to_touch(const mcdtp::SshConfig& config) {
+  const char* home = std::getenv("HOME");
+  for (std::string path : config.lines("identityfile")) {
+    if (path.starts_with("~/") && home != nullptr) path.replace(0, 1, home);
+    if (path.ends_with("_sk") && access(path.c_str(), F_OK) == 0) return true;
+  }
+  return false;
+}
+
+// How an attempt goes must be remembered, or each run would cost a log-in more where it goes ill.
+std::optional<std::string> reason_for_no_relay(const mcdtp::SshConfig& config,
+                                               const mcdtp::RelayMemory& memory) {
+  if (has_key_to_touch(config)) return "there is a security key";
+  if (memory.is_ruled_out(seconds_since_1970()))
+    return "it carried none of ours of late, says " + memory.path();
+  if (!memory.begin(seconds_since_1970())) return "how that goes cannot be remembered";
+  return std::nullopt;
+}
+
 // Why the real ssh has to run, now that ssh's configuration is known.
 std::optional<std::string> reason_to_leave(const mcdtp::Options& options, const mcdtp::SshConfig& config,
                                            const mcdtp::Remembered& remembered) {
   if (auto reason = mcdtp::only_for_ssh(config)) return reason;
   if (options.shim_wanted) return std::nullopt;
-  if (options.relay && remembered.relay.is_ruled_out(seconds_since_1970()))
-    return "it carried none of ours of late, says " + remembered.relay.path();
   if (mcdtp::serves_git_alone(config.host_name())) return "it serves git alone";
   const mcdtp::ForcedMemory& forced = remembered.forced;
   if (options.server_subsystem || !forced.holds(seconds_since_1970())) return std::nullopt;
@@ -145,11 +164,12 @@ void configure(mcdtp::Options& options, const mcdtp::Libssh2Choice& choice,
   if (choice.config) apply_configuration(options, *choice.config);
   if (options.terminal_if_stdin_is_one && !options.no_command && isatty(STDIN_FILENO))
     become_ssh(options, "it wants a terminal");
+  if (options.relay && !remembered) become_ssh(options, "it does not take the options");
   if (!remembered) return;
   if (const auto reason = reason_to_leave(options, *choice.config, *remembered)) become_ssh(options, *reason);
-  // Else each run would cost a log-in more where it goes ill.
-  if (options.relay && !remembered->relay.begin(seconds_since_1970()) && !options.shim_wanted)
-    become_ssh(options, "how that goes cannot be remembered");
+  if (!options.relay) return;
+  if (const auto reason = reason_for_no_relay(*choice.config, remembered->relay))
+    become_ssh(options, *reason);
 }
 
 bool needs_server(const mcdtp::Options& options, const mcdtp::ForwardPlan& plan) {
@@ -173,6 +193,7 @@ void note_server(const mcdtp::Options& options, const mcdtp::Remembered& remembe
 }
 
 int log_in_and_run(mcdtp::Options options, mcdtp::TransferLog& log, const std::vector<int>& end_signals) {
+  if (options.relay) options.backend = mcdtp::BackendChoice::kAuto;
   const mcdtp::Libssh2Choice choice = choose_backend(options);
   const auto remembered = remember(choice);
   configure(options, choice, remembered);

@@ -9,23 +9,24 @@ RelayMemory::RelayMemory(const std::string& folder, const SshConfig& config)
 
 bool RelayMemory::is_ruled_out(std::int64_t now) const {
   const auto kept = file_.read(now, kSure);
-  return kept && kept->since == 0;
+  return kept && kept->since <= 0;
 }
 
 bool RelayMemory::begin(std::int64_t now) const {
   const auto kept = file_.read(now, kSure);
-  return (kept && kept->since != 0) || file_.write({now + kDoubt, 0});
+  return (kept && kept->since > 0) || file_.write({now + kUnsure, 0});
 }
 
 // Once a day will do.
 void RelayMemory::confirm(std::int64_t now) const {
   constexpr std::int64_t kDay = 86400;
   const auto kept = file_.read(now, kSure);
-  if (!kept || kept->since == 0 || kept->until < now + kSure - kDay) file_.write({now + kSure, now});
+  if (!kept || kept->since <= 0 || kept->until < now + kSure - kDay) file_.write({now + kSure, now});
 }
 
 void RelayMemory::forget_ruled_out(std::int64_t now) const {
-  if (is_ruled_out(now)) file_.remove();
+  const auto kept = file_.read(now, kSure);
+  if (kept && kept->since == 0) file_.remove();
 }
 
 }  // namespace mcdtp

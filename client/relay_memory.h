@@ -14,9 +14,8 @@ class RelayMemory {
  public:
   // Seconds.
   static constexpr std::int64_t kSure = 7 * 86400;
+  // Also from an attempt that was broken off, or did not get as far as to tell.
   static constexpr std::int64_t kUnsure = 86400;
-  // From an attempt that was broken off, or did not get as far as to tell.
-  static constexpr std::int64_t kDoubt = 3600;
 
   // `folder`: where the files are, empty where there is no place. `config`: what ssh resolved: user, host, port and the way
   // there tell one from another.
@@ -31,10 +30,14 @@ class RelayMemory {
   void confirm(std::int64_t now) const;
   // For `period` seconds.
   void rule_out(std::int64_t now, std::int64_t period) const { file_.write({now + period, 0}); }
+  // Its server forwards nothing: seen again, it is as before.
+  void prohibit(std::int64_t now) const { file_.write({now + kSure, kProhibited}); }
   // There is a server after all.
   void forget_ruled_out(std::int64_t now) const;
 
  private:
+  static constexpr std::int64_t kProhibited = -1;  // in the place of the time since when it goes well
+
   CacheFile file_;
 };
 

@@ -330,7 +330,7 @@ void ClientSession::on_output_end(WritePump::End end) {
 void ClientSession::on_stdio_failure() {
   const ResetReason reason = driver_.streams().reset_reason(stdio_);
   if (options_.relay && reason == ResetReason::kProhibited && remembered_)
-    remembered_->relay.rule_out(seconds_since_1970(), RelayMemory::kSure);
+    remembered_->relay.prohibit(seconds_since_1970());
   if (reason != ResetReason::kGivenUp) {
     if (plan_.log_level >= LogLevel::kInfo)
       write_line_if_room("channel 0: " + open_failure({nullptr, reason, sentence_of(reason)}));

@@ -91,8 +91,8 @@ TEST_F(OverRelay, IsUnderstood) {
 }
 
 TEST_F(OverRelay, QuotesForTheShellAndForSsh) {
-  EXPECT_EQ(command({"-F", "it's 5%", "far", "true"}, "100%@gate"),
-            "--relay '-l' '100%%' '-F' 'it'\\''s 5%%' -W '[%h]:%p' -- 'gate'");
+  EXPECT_EQ(command({"-F", "it's 5%", "far", "true"}, "a'b@gate"),
+            "--relay '-l' 'a'\\''b' '-F' 'it'\\''s 5%%' -W '[%h]:%p' -- 'gate'");
 }
 
 // ssh takes no -J beside a ProxyCommand, and would pass a descriptor.
@@ -108,6 +108,15 @@ TEST_F(OverRelay, LeavesToSshWhatIsItsAlone) {
   EXPECT_TRUE(words({"--transport", "ssh", "far", "true"}, "gate").empty());
   EXPECT_TRUE(words({"far", "true"}, "none").empty());
   EXPECT_TRUE(words({"far", "true"}, "gate:").empty());
+  // Tokens, which it expands.
+  EXPECT_TRUE(words({"far", "true"}, "%r@gate").empty());
+  // What it does otherwise where there is a ProxyCommand.
+  EXPECT_TRUE(words({"far", "true"}, "gate\ncanonicalizehostname true").empty());
+  EXPECT_FALSE(words({"far", "true"}, "gate\ncanonicalizehostname always").empty());
+  EXPECT_FALSE(words({"far", "true"}, "gate\ncanonicalizehostname false").empty());
+  EXPECT_TRUE(words({"far", "true"}, "gate\nconnecttimeout 9").empty());
+  EXPECT_FALSE(words({"far", "true"}, "gate\nconnecttimeout 10").empty());
+  EXPECT_FALSE(words({"far", "true"}, "gate\nconnecttimeout none").empty());
   // A loop, of which it has a word.
   EXPECT_TRUE(words({"far", "true"}, "far").empty());
   EXPECT_TRUE(words({"far", "true"}, "x,me@h.example:2").empty());

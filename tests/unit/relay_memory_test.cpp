@@ -26,7 +26,7 @@ TEST_F(RelayMemoryTest, AnAttemptThatTellsNothingIsNotRepeatedSoon) {
   EXPECT_FALSE(one.is_ruled_out(1000));
   EXPECT_TRUE(one.begin(1000));
   EXPECT_TRUE(one.is_ruled_out(1001));
-  EXPECT_FALSE(one.is_ruled_out(1000 + RelayMemory::kDoubt));
+  EXPECT_FALSE(one.is_ruled_out(1000 + RelayMemory::kUnsure));
 }
 
 TEST_F(RelayMemoryTest, WhatWentWellIsTriedAgainAtOnce) {
@@ -57,6 +57,15 @@ TEST_F(RelayMemoryTest, IsRuledOutForItsTimeOrUntilAServerIsSeen) {
   EXPECT_FALSE(one.is_ruled_out(1001 + RelayMemory::kSure));
   one.forget_ruled_out(1002);
   EXPECT_FALSE(one.is_ruled_out(1003));
+}
+
+TEST_F(RelayMemoryTest, AServerThatForwardsNothingStaysRuledOutWhenItIsSeen) {
+  const RelayMemory one = memory(kHost);
+  one.confirm(1000);
+  one.prohibit(1001);
+  one.forget_ruled_out(1002);
+  EXPECT_TRUE(one.is_ruled_out(1003));
+  EXPECT_FALSE(one.is_ruled_out(1001 + RelayMemory::kSure));
 }
 
 TEST_F(RelayMemoryTest, WhatGoesWellIsNotForgottenWithIt) {
