@@ -2,9 +2,9 @@
 
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
-#include <climits>
+#include <filesystem>
+#include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -16,14 +16,13 @@ namespace {
 
 // The file of this program; empty where it cannot be told.
 std::string own_path() {
-  std::array<char, PATH_MAX> path{};
-  const ssize_t size = readlink("/proc/self/exe", path.data(), path.size() - 1);
-  if (size <= 0 || access(path.data(), X_OK) != 0) return "";
-  return path.data();
+  std::error_code error;
+  const std::string path = std::filesystem::read_symlink("/proc/self/exe", error);
+  return access(path.c_str(), X_OK) == 0 ? path : "";
 }
 
 // In single quotes, which all shells take; and for ssh, which expands what follows a "%".
-std::string quoted(std::string_view word) {
+std::string in_quotes(std::string_view word) {
   std::string out = "'";
   for (const char c : word) {
     if (c == '\'') out += "'\\'";
@@ -51,11 +50,11 @@ std::vector<std::string> words_of_ssh(const Options& options, const JumpHost& ju
 }
 
 std::string relay_command(const std::string& program, const Options& options, const JumpHost& jump) {
-  std::string command = quoted(program) + " --relay";
+  std::string command = in_quotes(program) + " --relay";
   for (const auto& words : {words_of_way(options), words_of_ssh(options, jump)}) {
-    for (const std::string& word : words) command += " " + quoted(word);
+    for (const std::string& word : words) command += " " + in_quotes(word);
   }
-  return command + " -W '[%h]:%p' -- " + quoted(jump.host);
+  return command + " -W '[%h]:%p' -- " + in_quotes(jump.host);
 }
 
 // -J beside a ProxyCommand is an error.

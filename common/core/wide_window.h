@@ -54,9 +54,9 @@ class WideWindow {
   }
   void end_trial(Time now, double rate, Duration rtt) {
     const double wide = on_ ? rate : before_, narrow = on_ ? before_ : rate;
-    const bool is_kept = on_ == (wide > kMuch * narrow);
-    on_ = on_ == is_kept;
-    rest_ = is_kept ? kFirstRest : std::min<Duration>(2 * rest_, kLongestRest);
+    const bool was_on = !on_;
+    on_ = wide > kMuch * narrow;
+    rest_ = on_ != was_on ? kFirstRest : std::min<Duration>(2 * rest_, kLongestRest);
     rests_until_ = now + rest_;
     tries_ = false;
     count_from(now + kOldRounds * rtt);
