@@ -278,6 +278,7 @@ void ClientSession::on_event(const SessionEvent& event) {
       tell(std::string("no answer by UDP: the stream goes over ") + way_without_udp());
       udp_blocked_ = !driver_.udp_channels().empty();
       break;
+    case SessionEventKind::kWaySought: tcp_->hurry(); break;
     case SessionEventKind::kUdpOneWay:
       tell(std::string("nothing comes by UDP: what the server sends goes over ") + way_without_udp());
       break;

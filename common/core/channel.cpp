@@ -24,12 +24,17 @@ void Channel::probe_soon(Time now) {
 
 // It may have slept, and next_probe_ be far away by now.
 void Channel::on_heard(Time now) {
-  if (!proved() && next_probe_ < kNever && last_probe_ + kProbeWhereHeard <= now) next_probe_ = now;
+  if (proved() || hurried_where_heard_ + kProbeWithReason > now) return;
+  hurried_where_heard_ = now;
+  hurry_probe(now);
+}
+
+void Channel::hurry_probe(Time now) {
+  if (!proved() && next_probe_ < kNever) next_probe_ = std::min(next_probe_, now);
 }
 
 bool Channel::on_timeout(Time now) {
   if (next_probe_ <= now) {
-    last_probe_ = now;
     if (!proved()) give_up_old_probes(now);
     const auto unproved = paths.unproved();
     to_probe_.assign(unproved.begin(), unproved.end());

@@ -36,8 +36,8 @@ class Channel {
   static constexpr Duration kMaxProbeInterval = seconds(10);
   // A probe without answer is given up after this.
   static constexpr Duration kProbeLife = seconds(20);
-  // Nor is one probed more often than this because its peer was heard of.
-  static constexpr Duration kProbeWhereHeard = seconds(1);
+  // Nor is one probed more often than this because its peer was heard of, or because a way is sought.
+  static constexpr Duration kProbeWithReason = seconds(1);
   // An idle UDP channel says something this often: home routers forget a mapping after 30 s.
   static constexpr Duration kKeepalive = seconds(15);
   // Probe time-outs in a row after which a channel is no longer used until it proves itself again.
@@ -97,6 +97,8 @@ class Channel {
   void keep_alive(Time now) { ping_due_ = ping_due_ || last_sent_ + kKeepalive <= now; }
   // The peer was heard of: it may answer, where it did not before.
   void on_heard(Time now);
+  // The next of these is now, unless it is proved.
+  void hurry_probe(Time now);
   bool ping_due() const { return ping_due_; }
   void want_ping() { ping_due_ = true; }
 
@@ -162,7 +164,7 @@ class Channel {
   bool ping_due_ = false;
   std::deque<PathId> to_probe_;
   Time next_probe_ = kNever;
-  Time last_probe_{};
+  Time hurried_where_heard_{};
   Duration probe_interval_ = kFirstProbeInterval;
   Time last_sent_{};
   Time last_reported_{};

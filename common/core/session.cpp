@@ -147,6 +147,7 @@ std::optional<StreamNews> Session::poll_stream_news() {
 
 void Session::on_timeout(Time now) {
   if (peer_failed_) return;
+  seek_ways(now);
   const Time reported = any_reported();
   for (auto& [id, channel] : channels_) {
     if (channel.loss.loss_timer() <= now) {
@@ -170,6 +171,35 @@ void Session::keep_ssh_alive(Time now) {
   if (ssh == nullptr || streams_.bytes_sent() == sent_when_ssh_spoke_ || ssh->ping_due()) return;
   ssh->keep_alive(now);
   if (ssh->ping_due()) sent_when_ssh_spoke_ = streams_.bytes_sent();
+}
+
+bool Session::has_only_ssh() const {
+  const Channel* link = control_link();
+  return proved_datagram_ == 0 && udp_decided_ && link != nullptr && link->id() == kSshChannel;
+}
+
+// When what is out on the SSH connection has been so for longer than is usual there.
+Time Session::ssh_stuck_at() const {
+  const Channel* ssh = channel(kSshChannel);
+  if (ssh == nullptr || ssh->sent.packets_outstanding() == 0) return kNever;
+  return ssh->loss.waiting_since() +
+         std::max<Duration>(4 * ssh->loss.rtt().smoothed(), Channel::kLinkPatienceAmongOthers);
+}
+
+Time Session::seek_timer() const {
+  return has_only_ssh() ? std::max(ssh_stuck_at(), sought_ + Channel::kProbeWithReason) : kNever;
+}
+
+// Ways that are gone are only tried now and then, but at once when there is something to send after a rest, and again as long
+// as it is stuck: the network may be back. One channel asks, and the others follow it.
+void Session::seek_ways(Time now) {
+  const bool had_data = std::exchange(had_data_, streams_.has_data());
+  const bool begins = had_data_ && !had_data && has_only_ssh();
+  if (sought_ + Channel::kProbeWithReason > now || (!begins && seek_timer() > now)) return;
+  sought_ = now;
+  Channel& first = channels_.begin()->second;
+  if (first.is_datagram() && udp_heard_) first.hurry_probe(now);
+  events_.push_back({SessionEventKind::kWaySought, 0, 0, {}});
 }
 
 void Session::probe_timed_out(Time now, Channel& channel) {
@@ -201,11 +231,7 @@ void Session::pass_over(Time now, Channel& link) {
 // A way was found, or is back. What has stood on the SSH connection for long goes by it: that one's TCP may wait for far
 // longer before it sends anything again.
 void Session::relieve_ssh(Time now) {
-  Channel* ssh = find(kSshChannel);
-  if (ssh == nullptr || ssh->sent.packets_outstanding() == 0) return;
-  const Duration usual =
-      std::max<Duration>(4 * ssh->loss.rtt().smoothed(), Channel::kLinkPatienceAmongOthers);
-  if (now - ssh->loss.waiting_since() > usual) requeue_outstanding(*ssh);
+  if (ssh_stuck_at() < now) requeue_outstanding(*find(kSshChannel));
 }
 
 // Its packets are not lost, but whoever waits for them would wait for ever.
@@ -291,7 +317,7 @@ Time Session::next_timeout() const {
   for (const auto& [id, channel] : channels_)
     next = std::min({next, channel.next_timeout(), channel.silence_timer(reported)});
   if (has_nothing_new()) next = std::min(next, copies_.due());
-  return std::min({next, udp_deadline(), early_timer()});
+  return std::min({next, udp_deadline(), early_timer(), seek_timer()});
 }
 
 }  // namespace mcdtp

@@ -44,6 +44,7 @@ enum class SessionEventKind : std::uint8_t {
   kChannelDoubted,  // ... and not any more
   kUdpBlocked,      // no datagram channel was proved in time; probing goes on
   kLinkHelps,       // TCP connection `channel` carries data beside the datagrams, which carry much less
+  kWaySought,       // there is something to send, and no way but SSH
   kUdpOneWay,       // a datagram channel was proved, by reports on other ways, but nothing has come on any
   kExit,            // the command ended with status `value`
   kPeerFault,       // the peer broke the protocol, see `text`; the session is over
@@ -214,6 +215,10 @@ class Session {
   static std::optional<Duration> own_rtt(const Channel& channel, std::optional<Duration> rtt, bool both_send);
   Duration least_rtt() const;
   void keep_ssh_alive(Time now);
+  bool has_only_ssh() const;
+  Time ssh_stuck_at() const;
+  Time seek_timer() const;
+  void seek_ways(Time now);
 
   // before any datagram channel is proved: session_early.cpp
   bool is_early() const;
@@ -292,6 +297,8 @@ class Session {
   Time reports_began_{};       // when a report was last due
   Time early_began_ = kNever;  // when data first went on a channel that is not proved
   bool early_is_over_ = false;
+  bool had_data_ = false;        // to send, when last looked at
+  Time sought_{};                // ways, for what stands on SSH
   bool udp_heard_ = false;       // something has come on a datagram channel
   bool udp_decided_ = false;     // data wait for it no more
   bool udp_judged_ = false;      // one is proved, or it was waited for long enough

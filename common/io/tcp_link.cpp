@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "common/io/descriptor_limit.h"
+#include "common/io/system.h"
 
 namespace mcdtp {
 namespace {
@@ -85,6 +86,7 @@ void TcpConnector::connect() {
   std::error_code ignored;
   socket_.close(ignored);
   const std::uint64_t attempt = ++attempts_;
+  began_ = now();
   timer_.expires_after(kConnectPatience);
   timer_.async_wait([this, attempt](std::error_code error) {
     if (!error && attempt == attempts_) give_up_connecting();
@@ -146,6 +148,7 @@ void TcpConnector::await_proof() {
 }
 
 void TcpConnector::on_proved() {
+  was_proved_ = true;
   timer_.cancel();
   pause_ = kFirstPause;
 }
@@ -153,6 +156,10 @@ void TcpConnector::on_proved() {
 void TcpConnector::on_end() {
   link_.reset();
   if (!stopped_) retry();
+}
+
+void TcpConnector::hurry() {
+  if (was_proved_ && !stopped_ && !link_ && began_ + kFirstPause <= now()) connect();
 }
 
 TcpLinks::TcpLinks(Driver& driver, std::vector<Endpoint> candidates)
@@ -187,11 +194,16 @@ void TcpLinks::on_proved(ChannelId id) {
   if (connector == nullptr) return;
   connector->on_proved();
   proved_.insert(id);
+  for (const auto& other : connectors_) other->hurry();
 }
 
 void TcpLinks::on_link_end(ChannelId id) {
   proved_.erase(id);
   if (TcpConnector* connector = find(id)) connector->on_end();
+}
+
+void TcpLinks::hurry() {
+  if (!connectors_.empty()) connectors_.front()->hurry();
 }
 
 void TcpLinks::stop() {

@@ -33,6 +33,9 @@ class TcpConnector {
   void on_proved();
   // It has ended, and another one is made.
   void on_end();
+  // There is something to send: where one has been proved before and none stands, it is not waited any more, nor for a SYN
+  // of more than a second ago.
+  void hurry();
 
   bool is_stopped() const { return stopped_; }
   std::optional<ChannelId> link() const { return link_; }
@@ -53,10 +56,12 @@ class TcpConnector {
   bool is_first_;
   std::size_t candidate_ = 0;
   std::uint64_t attempts_ = 0;  // handlers of an earlier one do nothing
+  Time began_{};                // the last of them
   asio::ip::tcp::socket socket_;
   asio::steady_timer timer_;
   Duration pause_;
   std::optional<ChannelId> link_;
+  bool was_proved_ = false;  // one of them, ever
   bool stopped_ = true;
 };
 
@@ -71,6 +76,8 @@ class TcpLinks {
   // The link carries packets.
   void on_proved(ChannelId id);
   void on_link_end(ChannelId id);
+  // There is something to send, see TcpConnector. One tries, and once it has a connection the others do.
+  void hurry();
   void stop();
   // Of how many on_proved() was said, and on_link_end() was not.
   std::size_t proved() const { return proved_.size(); }

@@ -536,6 +536,48 @@ TEST(UdpScenario, ALinkThatComesCarriesWhatStandsOnSsh) {
   EXPECT_TRUE(world.server.intact());
 }
 
+// The network is away for 100 s while nothing is to be sent, and what the SSH connection said meanwhile stays there for long.
+void rest_through_an_outage(World& world) {
+  world.client.write(kStdio, 1000);
+  world.at(seconds(5), [&world] {
+    world.cut_all(true);
+    world.stall_pipes(seconds(300));
+  });
+  world.at(seconds(105), [&world] { world.cut_all(false); });
+  world.run_until([] { return false; }, seconds(106));
+}
+
+TEST(UdpScenario, WhoHasRestedThroughAnOutageFindsWaysAtOnce) {
+  World world(WorldSettings{});
+  rest_through_an_outage(world);
+  world.client.write(kStdio, 1000);
+  EXPECT_TRUE(world.run_until([&] { return world.server.received(kStdio) == 2000; }, seconds(108)));
+  world.server.write(kStdio, 1000);
+  EXPECT_TRUE(world.run_until([&] { return world.client.received(kStdio) == 1000; }, seconds(109)));
+  EXPECT_TRUE(world.server.intact() && world.client.intact());
+}
+
+TEST(UdpScenario, WhoSendsInAnOutageFindsWaysSoonAfterIt) {
+  World world(WorldSettings{});
+  world.at(seconds(20), [&world] { world.client.write(kStdio, 1000); });
+  rest_through_an_outage(world);
+  EXPECT_TRUE(world.run_until([&] { return world.server.received(kStdio) == 2000; }, seconds(107)));
+  EXPECT_TRUE(world.client.has_event(SessionEventKind::kWaySought));
+}
+
+// Nobody asks for what has never been.
+TEST(UdpScenario, WhereNoUdpEverCameNoWayIsSought) {
+  WorldSettings settings = blocked(milliseconds(20));
+  World world(settings);
+  std::uint64_t datagrams = 0;
+  world.on_datagram = [&](Role, Bytes, bool) { ++datagrams; };
+  world.run_until([] { return false; }, seconds(100));
+  const std::uint64_t at_rest = std::exchange(datagrams, 0);
+  for (int i = 0; i < 50; ++i) world.at(seconds(100 + 2 * i), [&] { world.client.write(kStdio, 1000); });
+  world.run_until([] { return false; }, seconds(200));
+  EXPECT_LE(datagrams, at_rest);
+}
+
 // What it carried is forgotten by then, for reports went out on it meanwhile.
 TEST(UdpScenario, ALinkThatWasPassedOverWhileIdleComesBack) {
   World world(WorldSettings{});
