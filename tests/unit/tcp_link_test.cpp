@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 
+#include <thread>
+
 #include "tests/unit/driver_pair.h"
 
 namespace mcdtp {
@@ -98,6 +100,30 @@ TEST(TcpLinks, AsManyStandAsAreWanted) {
   for (const ChannelId id : {258, 259, 260}) both.acceptor.on_link_end(id);
   both.want(2);
   EXPECT_TRUE(both.have(2));
+}
+
+// What connects here does so in the call, for nothing runs that could do it later.
+TEST(TcpLinks, WhatIsSoughtIsTriedAtOnceIfItHasStoodBefore) {
+  DriverPair pair([](const StreamNews&) {}, [](const StreamNews&) {});
+  const Listening far(8);
+  TcpLinks links(pair.client, {far.endpoint()});
+  links.want(1);
+  ASSERT_TRUE(pair.until([&] { return pair.client.session().channel(kFirstTcpChannel) != nullptr; }));
+  ASSERT_TRUE(far.accepts());
+  const auto end_and_seek = [&](ChannelId id) {
+    links.on_link_end(id);
+    std::this_thread::sleep_for(seconds(1));
+    links.hurry();
+    return far.accepts();
+  };
+  EXPECT_FALSE(end_and_seek(kFirstTcpChannel));
+  ASSERT_TRUE(pair.until([&] { return pair.client.session().channel(kFirstTcpChannel + 1) != nullptr; }));
+  ASSERT_TRUE(far.accepts());
+  links.on_proved(kFirstTcpChannel + 1);
+  EXPECT_TRUE(end_and_seek(kFirstTcpChannel + 1));
+  links.hurry();
+  EXPECT_FALSE(far.accepts());
+  links.stop();
 }
 
 // Others may be told of it first that a link has ended: its channel is gone by then.
