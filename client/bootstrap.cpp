@@ -88,12 +88,18 @@ Duration connect_timeout(const std::optional<SshConfig>& config) {
   return seconds(config ? config->connect_timeout().value_or(0) : 0);
 }
 
-// What the configuration says of stdin, of the background and of a command we do ourselves: this ssh has to run the
-// server, and to keep it. An ssh that does not print a keyword does not know it.
-std::vector<std::string> plain_session_words(const Options& options, const SshConfig& config) {
+// What the configuration says of stdin and of the background we do ourselves. An ssh that does not print a keyword does not
+// know it.
+std::vector<std::string> attached_words(const SshConfig& config) {
   std::vector<std::string> words;
   if (!config.text("stdinnull").empty()) words.push_back("-oStdinNull=no");
   if (!config.text("forkafterauthentication").empty()) words.push_back("-oForkAfterAuthentication=no");
+  return words;
+}
+
+// Likewise of a command: this ssh has to run the server, and to keep it.
+std::vector<std::string> plain_session_words(const Options& options, const SshConfig& config) {
+  std::vector<std::string> words = attached_words(config);
   const bool has_kind = options.server_subsystem.has_value();  // by -s
   if (!has_kind && !config.text("sessiontype").empty()) words.push_back("-oSessionType=default");
   return words;
@@ -119,6 +125,27 @@ std::vector<std::string> bootstrap_words(const Options& options, const std::opti
     if (options.relay) put_first(relay_words(*config));
     put_first(watch.ssh_words());
   }
+  return words;
+}
+
+// A connection of its own, that is there for -W alone and asks for nothing.
+std::vector<std::string> further_words(const Options& options, const std::optional<SshConfig>& config) {
+  std::vector<std::string> words = {"ssh",
+                                    "-T",
+                                    "-oBatchMode=yes",
+                                    "-oControlMaster=no",
+                                    "-oControlPath=none",
+                                    "-oPermitLocalCommand=no",
+                                    "-oRemoteCommand=none",
+                                    "-oForwardAgent=no",
+                                    "-oForwardX11=no",
+                                    "-oTunnel=no",
+                                    "-oClearAllForwardings=yes"};
+  const auto add = [&words](const std::vector<std::string>& more) {
+    words.insert(words.end(), more.begin(), more.end());
+  };
+  if (config) add(attached_words(*config));
+  add(options.ssh_words);
   return words;
 }
 
@@ -359,6 +386,7 @@ std::unique_ptr<Login> log_in(const Options& options, const Libssh2Choice& choic
       login->result = GreetingFinder::Result::kNone;
   }
   login->done = watch.is_logged_in();
+  login->further_ssh = further_words(options, choice.config);
   return login;
 }
 

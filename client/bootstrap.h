@@ -17,7 +17,8 @@ namespace mcdtp {
 struct Login {
   std::unique_ptr<ChildProcess> ssh;  // the real ssh, or libssh2
   std::unique_ptr<FarAddresses> addresses;
-  std::string peer_address;  // numeric, as libssh2 found it; empty with the real ssh
+  std::vector<std::string> further_ssh;  // of another ssh like it, see SshLinks, without its -W and host
+  std::string peer_address;              // numeric, as libssh2 found it; empty with the real ssh
   GreetingFinder finder;
   // kMore: it ended before it said anything; kNone: there will be no greeting.
   GreetingFinder::Result result = GreetingFinder::Result::kMore;

@@ -184,13 +184,16 @@ void Parser::prefer() {
 void Parser::apply_own(const std::vector<PlacedOption>& options) {
   std::string place;
   bool congestion_given = false;
+  bool channels_given = false;
   for (const auto& [option, where] : options) {
     if (auto complaint = apply_own_option(option, options_)) return refuse(where + ": " + *complaint);
     congestion_given = congestion_given || option.name == "cc";
+    channels_given = channels_given || option.letter == 'c';
     if (option.name == "cc" || option.name == "rate" || option.name == "pacing") place = where;
   }
   if (!place.empty()) place += ": ";
-  if (auto complaint = check_own_options(options_, congestion_given)) refuse(place + *complaint);
+  if (auto complaint = check_own_options(options_, congestion_given, channels_given))
+    refuse(place + *complaint);
 }
 
 }  // namespace
@@ -215,7 +218,8 @@ Takes the options of ssh, and these:
   --max-rate RATE        never more than that, bit/s, whatever --cc finds
   --pacing even|burst    of --cc fixed: small equal gaps, or all of 50 ms at once
   --transport WAY        what carries the data: auto (UDP, else as many TCP connections
-                         as channels, else SSH; default), tcp (no UDP), ssh (SSH alone)
+                         as channels, else SSH; default), tcp (no UDP), ssh (SSH alone;
+                         with -c over so many SSH connections)
   --mtu BYTES            largest datagram, 1200 to 65507 bytes of UDP payload
                          (default: what the path carries)
   --memory SIZE          most memory for data under way, from 8M on (default: a 16th of the

@@ -46,7 +46,7 @@ struct Options {
   // Where stdin is a terminal this run needs one on the far side (no command, no -T): then hand over.
   bool terminal_if_stdin_is_one = false;
 
-  unsigned channels = 4;            // -c N, 1 to 64
+  unsigned channels = 4;            // -c N, 1 to 64; of --transport ssh 1, unless given
   PortRange ports;                  // --port-range; 1 <= low <= high
   std::string congestion = "auto";  // --cc, one of kCongestionNames
   std::string pacing;               // --pacing, even or burst, only with "fixed"; empty: not given

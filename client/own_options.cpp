@@ -268,7 +268,9 @@ std::vector<std::string> words_of_way(const Options& options) {
   return words;
 }
 
-std::optional<std::string> check_own_options(Options& options, bool congestion_given) {
+std::optional<std::string> check_own_options(Options& options, bool congestion_given, bool channels_given) {
+  // Nobody logs in more than once without being asked to.
+  if (options.transport == Transport::kSsh && !channels_given) options.channels = 1;
   const bool has_rate = options.rate_bits_per_second.has_value();
   if (has_rate && !congestion_given) options.congestion = "fixed";
   const bool fixed = options.congestion == "fixed";

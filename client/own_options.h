@@ -25,7 +25,8 @@ std::optional<SshOption> own_option_of(std::string_view keyword, const std::stri
 // Of our options those that say how data go, where they are not the defaults, as words of a command line.
 std::vector<std::string> words_of_way(const Options& options);
 
-// Judges our options together, once all are read.
-[[nodiscard]] std::optional<std::string> check_own_options(Options& options, bool congestion_given);
+// Judges our options together, once all are read, and settles what hangs on others.
+[[nodiscard]] std::optional<std::string> check_own_options(Options& options, bool congestion_given,
+                                                           bool channels_given);
 
 }  // namespace mcdtp

@@ -9,6 +9,7 @@
 
 #include "client/forwarding.h"
 #include "client/say.h"
+#include "client/ssh_links.h"
 #include "common/io/descriptor_limit.h"
 #include "common/io/host_memory.h"
 #include "common/io/pump.h"
@@ -21,6 +22,7 @@ namespace {
 
 constexpr int kFailed = 255;
 constexpr Duration kSignalGrace = milliseconds(50);
+constexpr std::uint64_t kWorthALogIn = 256 * 1024;  // bytes of streams, of both directions
 
 // For what nobody asked for: without a command stdout is not ours to touch.
 class NullSink : public Sink {
@@ -74,6 +76,8 @@ class ClientSession {
   UdpSockets open_sockets(const Greeting& greeting);
   SessionConfig session_config(const Greeting& greeting) const;
   void add_channels(const Greeting& greeting);
+  std::unique_ptr<Links> make_links(const Login& login);
+  void want_links();
   void start_forwarding();
   void start_pumps();
   void await_signals(const std::vector<int>& end_signals);
@@ -110,7 +114,7 @@ class ClientSession {
   SessionKeys keys_;
   Driver driver_;
   LogSampler log_sampler_;
-  std::unique_ptr<TcpLinks> tcp_;
+  std::unique_ptr<Links> links_;
   Forwarding forwarding_;
   StreamId stdio_ = kStdio;  // what stdin and stdout are: the command's, or the connection of -W
   std::unique_ptr<ReadPump> stdin_;
@@ -139,7 +143,7 @@ ClientSession::ClientSession(const Options& options, const ForwardPlan& plan, Lo
       driver_(io_, session_config(*login.finder.greeting()), keys_,
               {[this](const SessionEvent& event) { on_event(event); },
                [this](const StreamNews& news) { on_stream_news(news); }, [this] { on_ssh_end(); },
-               [this](ChannelId id) { tcp_->on_link_end(id); }}),
+               [this](ChannelId id) { links_->on_link_end(id); }}),
       log_sampler_(io_, log, driver_.session()),
       forwarding_(driver_, plan,
                   {std::move(on_ready), [this] { end(kFailed); }, [this] { end_if_done(); },
@@ -150,10 +154,8 @@ ClientSession::ClientSession(const Options& options, const ForwardPlan& plan, Lo
   driver_.add_ssh(std::make_shared<Descriptor>(io_, login.ssh->take_stdout()),
                   std::make_shared<Descriptor>(io_, login.ssh->take_stdin()), login.finder.rest());
   add_channels(greeting);
-  const std::uint16_t tcp_port = greeting.tcp_port.value_or(0);
-  tcp_ = std::make_unique<TcpLinks>(
-      driver_, greeting.tcp_port ? with_port(far_addresses_, tcp_port) : std::vector<Endpoint>{});
-  tcp_->want(driver_.session().wished_links());
+  links_ = make_links(login);
+  want_links();
   start_pumps();
   await_signals(end_signals);
   log_.start(now(), options_.host);
@@ -178,6 +180,7 @@ SessionConfig ClientSession::session_config(const Greeting& greeting) const {
   sending.datagrams =
       options_.transport == Transport::kAuto && !far_addresses_.empty() && !greeting.udp_ports.empty();
   sending.doubts_datagrams = doubts_udp_;
+  sending.links_go_by_ssh = options_.transport == Transport::kSsh;
   for (const auto& socket : sockets_) sending.ports.push_back(socket->local().port());
   return make_session_config(Role::kClient, sending, options_.channels,
                              std::min<std::size_t>(options_.channels, greeting.udp_ports.size()));
@@ -205,6 +208,27 @@ void ClientSession::add_channels(const Greeting& greeting) {
   for (ChannelId id = 0; id < sockets_.size(); ++id)
     driver_.add_udp(id, std::move(sockets_[id]), with_port(far_addresses_, greeting.udp_ports[id]));
   sockets_.clear();
+}
+
+std::unique_ptr<Links> ClientSession::make_links(const Login& login) {
+  const auto port = login.finder.greeting()->tcp_port;
+  const auto make_tcp = [this](std::vector<Endpoint> at) {
+    return std::make_unique<TcpLinks>(driver_, std::move(at));
+  };
+  if (!port || options_.channels == 1) return make_tcp({});
+  if (options_.transport != Transport::kSsh) return make_tcp(with_port(far_addresses_, *port));
+  std::vector<std::string> argv = login.further_ssh;
+  argv.insert(argv.end(), {"-W", "127.0.0.1:" + std::to_string(*port), "--", options_.host});
+  return std::make_unique<SshLinks>(driver_, std::move(argv),
+                                    options_.verbose > 0 ? SshStderr::kOurs : SshStderr::kNone,
+                                    [this](const std::string& line) { tell(line); });
+}
+
+// A log-in is worth it only where there is much to move.
+void ClientSession::want_links() {
+  const std::uint64_t moved = driver_.streams().bytes_sent() + driver_.streams().bytes_taken();
+  if (options_.transport == Transport::kSsh && moved < kWorthALogIn) return;
+  links_->want(driver_.session().wished_links());
 }
 
 // Nothing is started after this that needs the limit as it was.
@@ -253,6 +277,7 @@ void ClientSession::on_stream_news(const StreamNews& news) {
   const bool done_with = news.kind == StreamNews::Kind::kDelivered || news.kind == StreamNews::Kind::kStopped;
   if (!forwarding_.on_news(news)) on_own_news(news);
   if (done_with) end_if_done();
+  if (!ended_) want_links();
 }
 
 void ClientSession::on_own_news(const StreamNews& news) {
@@ -278,7 +303,7 @@ void ClientSession::on_event(const SessionEvent& event) {
       tell(std::string("no answer by UDP: the stream goes over ") + way_without_udp());
       udp_blocked_ = !driver_.udp_channels().empty();
       break;
-    case SessionEventKind::kWaySought: tcp_->hurry(); break;
+    case SessionEventKind::kWaySought: links_->hurry(); break;
     case SessionEventKind::kUdpOneWay:
       tell(std::string("nothing comes by UDP: what the server sends goes over ") + way_without_udp());
       break;
@@ -289,7 +314,7 @@ void ClientSession::on_event(const SessionEvent& event) {
       break;
     case SessionEventKind::kPeerFault: fail("the server broke the protocol: " + event.text); break;
   }
-  if (!ended_) tcp_->want(driver_.session().wished_links());
+  if (!ended_) want_links();
 }
 
 void ClientSession::on_proved(ChannelId id) {
@@ -297,9 +322,9 @@ void ClientSession::on_proved(ChannelId id) {
   const std::string name = "channel " + std::to_string(id);
   if (id == kSshChannel) return tell("the SSH channel carries packets");
   if (id >= kFirstTcpChannel) {
-    tcp_->on_proved(id);
-    return tell(name + (tcp_->proved() == 1 ? ": the control link is a direct TCP connection"
-                                            : ": another TCP connection"));
+    links_->on_proved(id);
+    const char* place = links_->proved() == 1 ? ": the control link is " : ": ";
+    return tell(name + place + std::string(links_->kind()));
   }
   const Channel* channel = driver_.session().channel(id);
   // Closed since, or silent again.
@@ -311,7 +336,7 @@ void ClientSession::on_proved(ChannelId id) {
 }
 
 const char* ClientSession::way_without_udp() const {
-  return tcp_->proved() == 0 ? "the SSH connection" : "direct TCP connections";
+  return links_->proved() == 0 ? "the SSH connection" : "direct TCP connections";
 }
 
 void ClientSession::on_output_lost(int error) {
@@ -376,7 +401,7 @@ void ClientSession::note_blocked_udp(bool may_say) {
   const bool says = may_say && !options_.quiet && !remembered_->udp.was_said(seconds_since_1970());
   if (!remembered_->udp.remember(seconds_since_1970(), says) || !says) return;
   say_if_room("no UDP comes through from " + options_.host + ": " + way_without_udp() +
-              (tcp_->proved() == 0 ? " carries" : " carry") + " the data (not said again)");
+              (links_->proved() == 0 ? " carries" : " carry") + " the data (not said again)");
 }
 
 void ClientSession::end_well(int status) {
@@ -390,7 +415,7 @@ void ClientSession::end(int status) {
   note_blocked_udp(false);
   tell_statistics();
   log_.finish(now(), driver_.session(), status);
-  tcp_->stop();
+  links_->stop();
   driver_.stop();
   io_.stop();
 }

@@ -1,5 +1,6 @@
 #include "client/ssh_exec.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include <utility>
 
 #include "common/core/check.h"
+#include "common/io/owned_fd.h"
 
 namespace mcdtp {
 namespace {
@@ -77,16 +79,24 @@ bool is_shell_that_refuses(const std::string& variable) {
          std::any_of(kRefuse.begin(), kRefuse.end(), [&](auto name) { return variable.ends_with(name); });
 }
 
-std::vector<std::string> environment_for(const std::string& program, bool needs_shell) {
+// What asks by a window of its own asks no one without these.
+bool is_for_asking(const std::string& variable) {
+  constexpr std::array<std::string_view, 3> kNames = {"DISPLAY=", "WAYLAND_DISPLAY=", "SSH_ASKPASS_REQUIRE="};
+  return std::any_of(kNames.begin(), kNames.end(), [&](auto name) { return variable.starts_with(name); });
+}
+
+std::vector<std::string> environment_for(const std::string& program, bool needs_shell, SshManner manner) {
   const std::string name = std::string(kStarted) + "=";
   std::vector<std::string> out;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string variable = *entry;
+    if (manner == SshManner::kUnattended && is_for_asking(variable)) continue;
     const bool refuses = needs_shell && is_shell_that_refuses(variable);
     if (!variable.starts_with(name)) out.emplace_back(refuses ? "SHELL=/bin/sh" : variable);
   }
   const std::string above = started_above();
   out.push_back(name + (above.empty() ? "" : above + ":") + program);
+  if (manner == SshManner::kUnattended) out.emplace_back("SSH_ASKPASS_REQUIRE=never");
   return out;
 }
 
@@ -133,10 +143,10 @@ std::string find_real_ssh() {
 
 bool is_below_our_ssh() { return !started_above().empty(); }
 
-RealSsh::RealSsh(std::vector<std::string> argv, bool needs_shell)
+RealSsh::RealSsh(std::vector<std::string> argv, bool needs_shell, SshManner manner)
     : program_(find_real_ssh()),
       words_(std::move(argv)),
-      environment_(environment_for(program_, needs_shell)),
+      environment_(environment_for(program_, needs_shell, manner)),
       word_pointers_(exec_pointers(words_)),
       environment_pointers_(exec_pointers(environment_)) {}
 
@@ -164,19 +174,33 @@ std::vector<std::string> bootstrap_argv(const Options& options, const std::strin
 
 // What the child needs between fork and exec, made before it, and the pipe on which its errno comes back.
 struct SshProcess::Start {
-  explicit Start(std::vector<std::string> argv) : ssh(std::move(argv), true), error(make_pipe()) {}
-  // Runs in the child: async-signal-safe calls only.
+  Start(std::vector<std::string> argv, SshManner ssh_manner, SshStderr stderr_kind)
+      : ssh(std::move(argv), true, ssh_manner),
+        manner(ssh_manner),
+        nowhere(stderr_kind == SshStderr::kNone ? open_null() : OwnedFd()),
+        error(make_pipe()) {}
+  // Runs in the child: async-signal-safe calls only. Without the session's terminal there is none to ask on.
   int become_ssh() const {
+    if (manner == SshManner::kUnattended) setsid();
+    if (nowhere.is_open()) dup2(nowhere.get(), STDERR_FILENO);
     const int reason = ssh.become();
     [[maybe_unused]] const ssize_t written = write(error.write_end, &reason, sizeof reason);
     return kFailure;
   }
 
+  static OwnedFd open_null() {
+    const int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    return fd >= 0 ? OwnedFd(fd) : OwnedFd();
+  }
+
   RealSsh ssh;
+  SshManner manner;
+  OwnedFd nowhere;
   Pipe error;
 };
 
-SshProcess::SshProcess(const std::vector<std::string>& argv) : SshProcess(Start(argv)) {}
+SshProcess::SshProcess(const std::vector<std::string>& argv, SshManner manner, SshStderr stderr_kind)
+    : SshProcess(Start(argv, manner, stderr_kind)) {}
 
 SshProcess::SshProcess(const Start& start) : ChildProcess([&] { return start.become_ssh(); }) {
   close(start.error.write_end);

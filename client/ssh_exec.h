@@ -18,12 +18,17 @@ std::string find_real_ssh();
 // ssh that calls ssh for a jump host. Our part is done above; here the real ssh has to run.
 bool is_below_our_ssh();
 
+// Whether it may ask something, on the terminal or by SSH_ASKPASS; also those may whom it starts, for a jump host.
+enum class SshManner { kAttended, kUnattended };
+enum class SshStderr { kOurs, kNone };
+
 // The real ssh with its words and environment, made before a fork and started after it.
 class RealSsh {
  public:
   // `argv` begins with "ssh". Throws where there is no real ssh. `needs_shell`: it runs a LocalCommand, by $SHELL;
   // where that is a service's, which refuses whatever it is asked, /bin/sh takes its place.
-  explicit RealSsh(std::vector<std::string> argv, bool needs_shell = false);
+  explicit RealSsh(std::vector<std::string> argv, bool needs_shell = false,
+                   SshManner manner = SshManner::kAttended);
   RealSsh(const RealSsh&) = delete;
   RealSsh& operator=(const RealSsh&) = delete;
 
@@ -47,11 +52,12 @@ class RealSsh {
 // come first. REQUIRES: options.action is kRun.
 std::vector<std::string> bootstrap_argv(const Options& options, const std::string& exec_line);
 
-// A running real ssh: our pipes are its stdin and stdout, its stderr is ours. Start it on the main thread.
+// A running real ssh: our pipes are its stdin and stdout. Start it on the main thread.
 class SshProcess : public ChildProcess {
  public:
   // Starts the real ssh with `argv`, argv[0] included. Throws where it cannot be started.
-  explicit SshProcess(const std::vector<std::string>& argv);
+  explicit SshProcess(const std::vector<std::string>& argv, SshManner manner = SshManner::kAttended,
+                      SshStderr stderr_kind = SshStderr::kOurs);
 
  private:
   struct Start;

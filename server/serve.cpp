@@ -86,6 +86,7 @@ class Server {
  private:
   void make_driver(std::size_t sockets);
   void listen(UdpSockets& sockets);
+  void listen_for_ssh();
   void greet(Greeting& greeting, const UdpSockets& sockets);
   void add_channels(UdpSockets sockets, const std::optional<LoginHost>& login_host);
   void finish_stdio();
@@ -148,10 +149,11 @@ Server::Server(const ServerOptions& options) : options_(options) {
 
 void Server::make_driver(std::size_t sockets) {
   const std::size_t channels = sockets > 0 ? sockets : options_.channels;
-  const SendingOptions sending{options_.cc,           options_.pacing,
-                               options_.rate_bps,     options_.coupling,
-                               options_.max_datagram, options_.memory_bytes,
-                               options_.max_rate_bps, sockets > 0 && options_.transport == Transport::kAuto};
+  SendingOptions sending{options_.cc,           options_.pacing,
+                         options_.rate_bps,     options_.coupling,
+                         options_.max_datagram, options_.memory_bytes,
+                         options_.max_rate_bps, sockets > 0 && options_.transport == Transport::kAuto};
+  sending.links_go_by_ssh = options_.transport == Transport::kSsh;
   driver_ = std::make_unique<Driver>(
       io_, make_session_config(Role::kServer, sending, channels, channels), *keys_,
       Driver::Callbacks{[this](const SessionEvent& event) { on_event(event); },
@@ -162,11 +164,19 @@ void Server::make_driver(std::size_t sockets) {
 // At channel 0's port: that of the first socket that nobody has by TCP. Where there is none the greeting says so, and
 // nobody will come.
 void Server::listen(UdpSockets& sockets) {
+  if (options_.transport == Transport::kSsh) return listen_for_ssh();
   for (auto& socket : sockets) {
     acceptor_ = std::make_unique<TcpAcceptor>(*driver_, socket->local());
     if (acceptor_->start()) return socket.swap(sockets.front());
   }
   acceptor_.reset();
+}
+
+// Where further SSH connections of the client lead to, if it wants more than the one.
+void Server::listen_for_ssh() {
+  if (options_.channels == 1) return;
+  acceptor_ = std::make_unique<TcpAcceptor>(*driver_, *Endpoint::from_text("127.0.0.1", 0));
+  if (!acceptor_->start()) acceptor_.reset();
 }
 
 void Server::open_log(const std::optional<Endpoint>& peer) {
@@ -208,7 +218,7 @@ void Server::finish_stdio() {
 
 void Server::greet(Greeting& greeting, const UdpSockets& sockets) {
   for (const auto& socket : sockets) greeting.udp_ports.push_back(socket->local().port());
-  if (acceptor_) greeting.tcp_port = sockets.front()->local().port();
+  if (acceptor_) greeting.tcp_port = acceptor_->local().port();
   std::string line = format_greeting(greeting);
   write_all(STDOUT_FILENO, line);
   wipe({reinterpret_cast<std::uint8_t*>(line.data()), line.size()});

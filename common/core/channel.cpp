@@ -63,7 +63,8 @@ Time Channel::silence_timer(Time any_reported) const {
   const Time since = loss.waiting_since();
   const Duration soon =
       std::clamp<Duration>(4 * loss.rtt().smoothed(), kLinkPatienceAmongOthers, kLinkPatience);
-  return since + (any_reported > since + soon / 2 ? soon : kLinkPatience);
+  if (any_reported > since + soon / 2) return since + soon;
+  return is_tcp() ? since + kLinkPatience : kNever;
 }
 
 // Where nothing answers, nothing would ever resolve them, and all sent since would be kept behind them.
@@ -96,11 +97,9 @@ void Channel::doubt(Time now) {
   probe_soon(now);
 }
 
-std::uint64_t Channel::stream_window() const {
+std::uint64_t Channel::stream_window(Duration least_rtt) const {
   const Duration waits = way_back.excess() + report_interval();
-  const Duration wait =
-      is_tcp() ? 4 * (loss.rtt().min() + waits) : (wide_.is_on() ? 6 : 2) * loss.rtt().min() + waits;
-  return window_for(wait);
+  return window_for(by_ssh_ ? (wide_.is_on() ? 6 : 2) * least_rtt + waits : 4 * (least_rtt + waits));
 }
 
 std::uint64_t Channel::window_for(Duration wait) const {

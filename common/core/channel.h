@@ -50,7 +50,7 @@ class Channel {
   static constexpr std::uint64_t kMinStreamWindow = 64 * 1024;
   static constexpr std::uint64_t kMaxStreamWindow = 8 << 20;
 
-  Channel(ChannelId id, bool datagram) : id_(id), datagram_(datagram) {}
+  Channel(ChannelId id, bool datagram) : id_(id), datagram_(datagram), by_ssh_(id == kSshChannel) {}
 
   ChannelId id() const { return id_; }
   bool is_datagram() const { return datagram_; }
@@ -61,8 +61,8 @@ class Channel {
   // A TCP connection that stands and carries nothing, until a report names what none has named.
   bool is_silent() const { return silent_; }
   bool is_tcp() const { return id_ >= kFirstTcpChannel; }
-  // A TCP connection that has proved itself and answers.
-  bool is_link() const { return is_tcp() && proved() && !silent_; }
+  // A connection among several, as all by TCP are, that has proved itself and answers.
+  bool is_link() const { return (is_tcp() || among_links_) && proved() && !silent_; }
   void on_answer() { silent_ = false; }
   void on_silence() { silent_ = true; }
   // When a TCP connection is silent. `any_reported`: the latest last_reported() of all channels by UDP and TCP.
@@ -93,6 +93,8 @@ class Channel {
   std::optional<PathId> take_probe();
   // Time runs for keep_alive() from now on.
   void begin(Time now) { last_sent_ = now; }
+  // A stream channel goes by an SSH connection, and all others do.
+  void go_among_ssh() { by_ssh_ = among_links_ = true; }
   // Says something where it has said nothing that asks for an answer for kKeepalive.
   void keep_alive(Time now) { ping_due_ = ping_due_ || last_sent_ + kKeepalive <= now; }
   // The peer was heard of: it may answer, where it did not before.
@@ -118,8 +120,9 @@ class Channel {
   // Of a stream channel: its rate x (twice its smallest RTT, and what its reports wait, for their time and on their way back),
   // within the bounds above. So little of the queue is our own that the peer's, which holds up our reports, does not starve
   // us. Of a TCP connection its rate x four times (that RTT, and those waits): there the kernel takes no more than the path.
-  // Where the SSH channel carries more with more of it out, see WideWindow, six of its RTTs.
-  std::uint64_t stream_window() const;
+  // Where an SSH channel carries more with more of it out, see WideWindow, six of its RTTs.
+  // `least_rtt`: the smallest of all channels that go the same way.
+  std::uint64_t stream_window(Duration least_rtt) const;
   // Of a TCP connection beside datagrams: twice its smallest RTT, within the same bounds. A reader waits for what is out on it.
   std::uint64_t helping_window() const { return window_for(2 * loss.rtt().min()); }
   void on_stream_sample(const DeliveryRate::Sample& sample);
@@ -158,7 +161,9 @@ class Channel {
   bool silent_ = false;
   double stream_rate_ = 0;      // bytes/s, the largest of late
   bool stream_limited_ = true;  // what was reported last was all there was to send
-  WideWindow wide_;             // of the SSH channel
+  bool by_ssh_;
+  bool among_links_ = false;
+  WideWindow wide_;             // where it goes by SSH
   int reports_by_link_ = 0;     // in a row
   std::size_t unreported_ = 0;  // see count_unreported()
   bool ping_due_ = false;

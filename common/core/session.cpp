@@ -30,7 +30,8 @@ Session::Session(Time now, SessionConfig config)
       make_congestion_(std::move(config.congestion)),
       scheduler_(channels_, streams_, config.coupling),
       started_(now),
-      tries_links_(config.tries_links && config.coupling == Coupling::kCoupled) {
+      tries_links_(config.tries_links && config.coupling == Coupling::kCoupled),
+      links_go_by_ssh_(config.links_go_by_ssh) {
   stream_pacer_.set_rate(now, config.max_stream_rate);
   // A record at a time where that is little: the next one has to wait for as long.
   stream_pacer_.set_quantum(std::clamp(config.max_stream_rate * kStreamTrain, kLeastTrain, kMostTrain));
@@ -65,6 +66,7 @@ void Session::add_stream_channel(Time now, ChannelId id) {
   Channel& channel = channels_.try_emplace(id, id, false).first->second;
   // A TCP connection has to prove each direction before it is the control link.
   if (channel.is_tcp()) channel.want_ping();
+  if (links_go_by_ssh_) channel.go_among_ssh();
   channel.begin(now);
 }
 
@@ -108,6 +110,7 @@ bool Session::links_help() const {
 }
 
 std::size_t Session::wished_links() const {
+  if (links_go_by_ssh_) return wished_channels_ - 1;
   const bool by_udp = proved_datagram_ > 0 && (udp_heard_ || !silence_judged_);
   const bool may_go_by_udp = !udp_decided_ && role_ == Role::kClient;
   return by_udp || may_go_by_udp ? 1 : wished_channels_;

@@ -34,6 +34,7 @@ struct SessionConfig {
   bool doubts_datagrams = false;              // none came through before: data do not wait for them
   std::vector<std::uint16_t> ports = {};      // of a client: what its datagram channels send from
   bool tries_links = false;                   // see LinkTrial
+  bool links_go_by_ssh = false;               // what would be TCP connections are further SSH connections
 };
 
 // What the driver has to know, besides what happens to streams.
@@ -136,13 +137,15 @@ class Session {
 
   bool has_proved_datagram_channel() const { return proved_datagram_ > 0; }
   // So many TCP connections are of use: one, and as many as there were to be datagram channels where no way is found for
-  // datagrams, or none comes. To the server, who makes none, as many also before that is known.
+  // datagrams, or none comes. By SSH so many beside the first connection as there were to be channels in all. To the server, who makes none, as many also before that is known.
   std::size_t wished_links() const;
   bool peer_failed() const { return peer_failed_; }
   // Nothing is left to say: the peer has reported all that we sent.
   bool all_reported() const;
   const SessionStatistics& statistics() const { return statistics_; }
   const Channel* channel(ChannelId id) const;
+  // What may be outstanding on a stream channel, in bytes.
+  std::uint64_t stream_window(const Channel& channel) const;
   template <typename Visitor>
   void for_each_channel(Visitor&& visit) const {
     for (const auto& [id, channel] : channels_) visit(channel);
@@ -168,7 +171,6 @@ class Session {
   // They carry the data, and are lost no more often than they may be.
   bool datagrams_serve() const { return proved_datagram_ > 0 && !datagrams_.are_poor(); }
   bool is_tried(const Channel& channel) const;
-  std::uint64_t stream_window(const Channel& channel) const;
 
   // receiving
   void on_frame(Time now, Channel& channel, const Frame& frame);
@@ -310,6 +312,7 @@ class Session {
   MuchOfLate taken_of_late_;  // of the peer's data
   PoorDatagrams datagrams_;   // ours, on all channels
   bool tries_links_;
+  bool links_go_by_ssh_;
   LinkTrial link_trial_;  // of the control link
   SessionStatistics statistics_;
 };

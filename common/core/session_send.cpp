@@ -143,7 +143,8 @@ bool Session::stream_channel_may_send(Time now, Channel& channel, std::size_t ro
 std::uint64_t Session::stream_window(const Channel& channel) const {
   if (!udp_decided_) return kStreamChannelWindow;
   if (is_tried(channel)) return link_trial_.window();
-  return datagrams_serve() ? channel.helping_window() : channel.stream_window();
+  if (datagrams_serve()) return channel.helping_window();
+  return channel.stream_window(links_go_by_ssh_ ? least_rtt() : channel.loss.rtt().min());
 }
 
 bool Session::is_tried(const Channel& channel) const {

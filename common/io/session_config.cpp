@@ -38,6 +38,7 @@ SessionConfig make_session_config(Role role, const SendingOptions& options, std:
   config.datagrams = options.datagrams;
   config.doubts_datagrams = options.doubts_datagrams;
   config.ports = options.ports;
+  config.links_go_by_ssh = options.links_go_by_ssh;
   // Who tells a rate, or another controller, wants that by UDP.
   config.tries_links = options.congestion == "auto" && told == kNoRate;
   if (!config.congestion())

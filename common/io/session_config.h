@@ -20,6 +20,7 @@ struct SendingOptions {
   bool datagrams = true;                       // false: none are sent
   bool doubts_datagrams = false;               // see SessionConfig
   std::vector<std::uint16_t> ports = {};       // see SessionConfig
+  bool links_go_by_ssh = false;                // see SessionConfig
 };
 
 // `channels`: datagram channels wished or bound; `used`: of them, those that can be used, at most `channels`.

@@ -232,6 +232,7 @@ bool TcpAcceptor::start() {
   acceptor_.set_option(asio::socket_base::reuse_address(true), error);
   acceptor_.bind(at, error);
   if (!error) acceptor_.listen(kMaxDatagramChannels, error);
+  if (!error) local_ = local_.with_port(acceptor_.local_endpoint(error).port());
   if (error) {
     acceptor_.close(error);
     return false;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/io/driver.h"
+#include "common/io/links.h"
 
 namespace mcdtp {
 
@@ -65,22 +66,22 @@ class TcpConnector {
   bool stopped_ = true;
 };
 
-// The client's direct TCP connections: the control link, and beside it others as long as there is use for them. That none
-// can be made changes nothing: SSH is there.
-class TcpLinks {
+// The client's direct TCP connections.
+class TcpLinks : public Links {
  public:
   // `candidates`: far addresses with port.
   TcpLinks(Driver& driver, std::vector<Endpoint> candidates);
-  // So many, at least one: what is missing is made, and what is too many ends.
-  void want(std::size_t count);
-  // The link carries packets.
-  void on_proved(ChannelId id);
-  void on_link_end(ChannelId id);
-  // There is something to send, see TcpConnector. One tries, and once it has a connection the others do.
-  void hurry();
-  void stop();
-  // Of how many on_proved() was said, and on_link_end() was not.
-  std::size_t proved() const { return proved_.size(); }
+  // At least one; what is too many ends.
+  void want(std::size_t count) override;
+  void on_proved(ChannelId id) override;
+  void on_link_end(ChannelId id) override;
+  // One tries, and once it has a connection the others do.
+  void hurry() override;
+  void stop() override;
+  std::size_t proved() const override { return proved_.size(); }
+  std::string_view kind() const override {
+    return proved() == 1 ? "a direct TCP connection" : "another TCP connection";
+  }
 
  private:
   TcpConnector* find(ChannelId id);
@@ -105,6 +106,8 @@ class TcpAcceptor {
   TcpAcceptor(Driver& driver, const Endpoint& local);
   // Listens. False: the port is taken.
   bool start();
+  // With the port that the system has chosen, where it was to choose one.
+  const Endpoint& local() const { return local_; }
   // So many links, at least one. What there is already stays.
   void want(std::size_t count);
   void on_link_end(ChannelId id);

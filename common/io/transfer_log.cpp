@@ -117,7 +117,8 @@ void TransferLog::start(Time now, const std::string& host) {
   started_at_ = utc_now();
 }
 
-void TransferLog::append_row(std::string& rows, Time now, const Channel& channel) const {
+void TransferLog::append_row(std::string& rows, Time now, const Session& session,
+                             const Channel& channel) const {
   const ChannelStatistics& counts = channel.statistics;
   rows += started_at_ + "," + decimal(to_seconds(now - started_)) + "," + std::to_string(channel.id());
   for (const std::uint64_t count : {counts.bytes_sent, counts.bytes_covered, counts.packets_lost,
@@ -130,14 +131,14 @@ void TransferLog::append_row(std::string& rows, Time now, const Channel& channel
   const bool bounded = flow != nullptr && std::isfinite(flow->pacing_rate());
   rows += "," + (bounded ? decimal(flow->pacing_rate() * 8 / 1e6) : "");
   rows += "," + (bounded ? std::to_string(flow->window()) : "");
-  rows += flow == nullptr ? std::to_string(channel.stream_window()) : "";
+  rows += flow == nullptr ? std::to_string(session.stream_window(channel)) : "";
   rows += "," + std::to_string(channel.sent.bytes_outstanding()) + "\n";
 }
 
 void TransferLog::sample(Time now, const Session& session) {
   if (!series_) return;
   std::string rows;
-  session.for_each_channel([&](const Channel& channel) { append_row(rows, now, channel); });
+  session.for_each_channel([&](const Channel& channel) { append_row(rows, now, session, channel); });
   append(series_, rows);
 }
 

@@ -53,7 +53,7 @@ class TransferLog {
   };
 
   void append(std::unique_ptr<File>& file, const std::string& text);
-  void append_row(std::string& rows, Time now, const Channel& channel) const;
+  void append_row(std::string& rows, Time now, const Session& session, const Channel& channel) const;
 
   std::function<void(const std::string&)> say_;
   std::unique_ptr<File> summary_;

@@ -128,7 +128,7 @@ step "--transport"
 options=(--transport tcp)
 both_ways "$direct_tcp" "$another_tcp" "channel 259: "
 has "UDP" && fail "UDP is spoken of"
-options=(--transport ssh)
+options=(--transport ssh -c 1)
 both_ways "^mcdtp-shim: the SSH channel carries packets$"
 has "trying\|another TCP\|the control link" && fail "another way than SSH"
 options=()

@@ -578,6 +578,25 @@ TEST(UdpScenario, WhereNoUdpEverCameNoWayIsSought) {
   EXPECT_LE(datagrams, at_rest);
 }
 
+// Further SSH connections carry as much as the first, and are not held up by it.
+TEST(UdpScenario, SshConnectionsShareTheDataAndOneThatStallsIsPassedOver) {
+  WorldSettings settings = blocked(milliseconds(20));
+  settings.client_doubts_udp = true;
+  settings.links_go_by_ssh = true;
+  settings.ssh_rate_bps = 10e6;  // of each
+  World world(settings);
+  world.connect_tcp(kFirstTcpChannel);
+  world.connect_tcp(kFirstTcpChannel + 1);
+  world.client.send(kStdio, 20'000'000);
+  world.run_until([] { return false; }, seconds(3));
+  for (const ChannelId id : {kSshChannel, kFirstTcpChannel, ChannelId{kFirstTcpChannel + 1}})
+    EXPECT_GE(world.client.session().channel(id)->statistics.bytes_covered, 2'500'000u) << id;
+  world.stall_pipe(kSshChannel, seconds(100));
+  EXPECT_TRUE(world.run_until([&] { return world.server.ended(kStdio); }, seconds(9)))
+      << world.server.received(kStdio);
+  EXPECT_TRUE(world.server.intact());
+}
+
 // What it carried is forgotten by then, for reports went out on it meanwhile.
 TEST(UdpScenario, ALinkThatWasPassedOverWhileIdleComesBack) {
   World world(WorldSettings{});

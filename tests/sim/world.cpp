@@ -44,6 +44,7 @@ SessionConfig session_config(Role role, const WorldSettings& settings) {
   };
   config.coupling = settings.coupling;
   config.tries_links = settings.tries_links;
+  config.links_go_by_ssh = settings.links_go_by_ssh;
   if (role == Role::kClient && settings.client_tells_ports)
     config.ports.assign(settings.channels, static_cast<std::uint16_t>(kClientAddress));
   return config;

@@ -57,6 +57,7 @@ struct WorldSettings {
   // A firewall before the server that lets in what comes on a channel on which the server has sent, to where it comes from.
   bool firewall = false;
   bool tries_links = false;         // both ends, see LinkTrial
+  bool links_go_by_ssh = false;     // both ends, see SessionConfig
   bool client_tells_ports = false;  // what it sends from; of no use where there is no firewall
 };
 

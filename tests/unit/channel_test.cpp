@@ -120,6 +120,16 @@ TEST(Channel, ALinkThatReportsNothingForLongIsSilent) {
   EXPECT_FALSE(link.is_silent());
 }
 
+TEST(Channel, TheSshChannelAmongOthersIsSilentOnlyWhereTheseAreHeardOf) {
+  Channel ssh(kSshChannel, false);
+  ssh.on_covered(at(0s), SentPacket{});
+  send(ssh, at(1s), 0, true);
+  EXPECT_EQ(ssh.silence_timer(at(20s)), kNever) << "it is the only one";
+  ssh.go_among_ssh();
+  EXPECT_EQ(ssh.silence_timer(at(1s)), kNever);
+  EXPECT_EQ(ssh.silence_timer(at(20s)), at(1s) + 4 * RttEstimator::kInitialRtt);
+}
+
 // Four round trips are more than a second until one was seen.
 TEST(Channel, ALinkIsSilentSoonerWhereOthersAreHeardOf) {
   Channel link(kFirstTcpChannel, false);
@@ -137,7 +147,7 @@ TEST(Channel, StreamChannelsHaveNoTimersAndProveThemselvesOnce) {
   EXPECT_FALSE(channel.proved());
   EXPECT_TRUE(channel.on_covered(at(0s), SentPacket{}));
   EXPECT_FALSE(channel.on_covered(at(0s), SentPacket{}));
-  EXPECT_EQ(channel.stream_window(), Channel::kMinStreamWindow);
+  EXPECT_EQ(channel.stream_window(milliseconds(100)), Channel::kMinStreamWindow);
 }
 
 TEST(Channel, ReportIntervalIsAQuarterOfTheRttInBounds) {

@@ -77,6 +77,8 @@ TEST(OwnOptions, DefaultsAndValues) {
   EXPECT_EQ(parse_options(Words{"--transport", "tcp", "h"}).transport, Transport::kTcp);
   EXPECT_EQ(parse_options(Words{"--transport=ssh", "h"}).transport, Transport::kSsh);
   EXPECT_EQ(parse_options(Words{"--transport=ssh", "--transport=auto", "h"}).transport, Transport::kAuto);
+  EXPECT_EQ(parse_options(Words{"--transport=ssh", "h"}).channels, 1u) << "a log-in each";
+  EXPECT_EQ(parse_options(Words{"-c8", "--transport=ssh", "h"}).channels, 8u);
   EXPECT_EQ(parse_options(Words{"--max-rate", "80M", "h"}).max_rate_bits_per_second, 80'000'000u);
   EXPECT_EQ(parse_options(Words{"--max-rate", "80M", "h"}).congestion, "auto");
   EXPECT_EQ(parse_options(Words{"--help"}).action, Action::kHelp);
