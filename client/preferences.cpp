@@ -189,7 +189,7 @@ Preferences read_preferences() {
   FileText file = read_file_text(all.path);
   all.text = std::move(file.text);
   const bool none = file.error == ENOENT || file.error == ENOTDIR;
-  if (file.error != 0 && !none) all.file_error = "read " + all.path + ": " + std::strerror(file.error);
+  if (file.error != 0 && !none) all.file_error = "read " + all.path + ": " + file.reason();
   if (file.error == 0 && others_may_write(all.path))
     all.file_error = "bad owner or permissions on " + all.path;
   return all;

@@ -106,7 +106,7 @@ Limits parse_limits(std::string_view text, const std::string& path) {
 Limits read_limits(const std::string& path, bool may_lack) {
   const FileText file = read_file_text(path);
   if (may_lack && (file.error == ENOENT || file.error == ENOTDIR)) return {};
-  if (file.error != 0) throw std::runtime_error("read " + path + ": " + std::strerror(file.error));
+  if (file.error != 0) throw std::runtime_error("read " + path + ": " + file.reason());
   return parse_limits(file.text, path);
 }
 

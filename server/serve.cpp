@@ -77,6 +77,13 @@ bool nobody_waits() {
   return ::poll(&wanted, 1, 0) > 0 && (wanted.revents & (POLLHUP | POLLRDHUP)) != 0;
 }
 
+// No shell has seen it here.
+std::optional<std::string> in_home(std::optional<std::string> path) {
+  const char* home = std::getenv("HOME");
+  if (path && path->starts_with("~/") && home != nullptr) path->replace(0, 1, home);
+  return path;
+}
+
 // One session from greeting to end.
 class Server {
  public:
@@ -182,7 +189,8 @@ void Server::listen_for_ssh() {
 void Server::open_log(const std::optional<Endpoint>& peer) {
   if (!options_.log_path && !options_.full_log_path) return;
   try {
-    log_ = std::make_unique<TransferLog>(options_.log_path, options_.full_log_path, complain);
+    log_ =
+        std::make_unique<TransferLog>(in_home(options_.log_path), in_home(options_.full_log_path), complain);
   } catch (const std::runtime_error& error) {
     return complain(error.what());
   }

@@ -6,9 +6,12 @@
 
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <vector>
 
 namespace mcdtp {
+
+std::string FileText::reason() const { return error == EOPNOTSUPP ? "it is a pipe" : std::strerror(error); }
 
 FileText read_file_text(const std::string& path, std::size_t most) {
   FileText result;

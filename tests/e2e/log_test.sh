@@ -58,6 +58,8 @@ same "bytes sent" 300000 "$(value "$dir/far log" sent_bytes)"
 same "bytes received" 0 "$(value "$dir/far log" received_bytes)"
 same "heads" 1 "$(grep -c '^start,seconds,channel,' "$dir/far full")"
 grep -q '^[^,]*,[^,]*,0,[1-9]' "$dir/far full" || fail "no row of channel 0"
+MCDTP_OPTIONS="--far-log '~/far log'" status 7 shim far 'exit 7' </dev/null
+until_true test -s "$dir/home/far log"
 status 7 shim --far-log /nonexistent/log far 'echo word; exit 7' </dev/null
 out_is word
 err_is "mcdtp-server: opening the log /nonexistent/log: No such file or directory"

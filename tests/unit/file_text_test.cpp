@@ -38,6 +38,7 @@ TEST_F(FileTextTest, WhyNot) {
 TEST_F(FileTextTest, APipeIsNotWaitedFor) {
   ASSERT_EQ(mkfifo(path().c_str(), 0600), 0);
   EXPECT_EQ(read_file_text(path()).error, EOPNOTSUPP);
+  EXPECT_EQ(read_file_text(path()).reason(), "it is a pipe");
 }
 
 }  // namespace
