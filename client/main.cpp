@@ -18,6 +18,7 @@
 #include "client/session.h"
 #include "client/ssh_exec.h"
 #include "common/io/descriptor.h"
+#include "common/io/descriptor_limit.h"
 #include "common/io/system.h"
 
 namespace {
@@ -44,10 +45,8 @@ bool could_not_run(int status, bool late) {
   return status == 126 || status == 127 || status == kFailed || (late && status == mcdtp::kNobodyWaits);
 }
 
-// Who ended, or spoke too much, without the start line is another command than ours.
-void remember_forced(const mcdtp::Options& options, const mcdtp::Login& login, bool ended,
-                     const mcdtp::ForcedMemory& memory) {
-  const bool sure = ended && !login.finder.has_begun();
+// Who said no start line is another command than ours; who did not even end may be a slow host.
+void remember_forced(const mcdtp::Options& options, bool sure, const mcdtp::ForcedMemory& memory) {
   const auto period = sure ? mcdtp::ForcedMemory::kSure : mcdtp::ForcedMemory::kUnsure;
   if (memory.remember(seconds_since_1970(), period) || options.quiet || !sure) return;
   say(options.host + " runs a command of its own, each time twice, for that cannot be remembered in " +
@@ -72,6 +71,26 @@ void judge_relay(mcdtp::Login& login, const mcdtp::RelayMemory& memory) {
   become_ssh(options, "the jump host runs no mcdtp-server of this version");
 }
 
+// What we asked for has begun, found a server, and nothing came of that.
+bool did_not_start(const mcdtp::Login& login) {
+  const bool has_spoken =
+      login.result == GreetingFinder::Result::kPlain || login.result == GreetingFinder::Result::kNoSubsystem;
+  return login.finder.has_begun() && !has_spoken;
+}
+
+// `ended`: as a command of some kind does.
+void note_absence(const mcdtp::Options& options, const mcdtp::Login& login, bool ended,
+                  const std::optional<mcdtp::Remembered>& remembered) {
+  if (did_not_start(login)) {
+    if (!options.quiet) say("mcdtp-server on " + options.host + " did not start: going on over plain ssh");
+    return;
+  }
+  if (options.verbose > 0) say("the far side runs no command of ours: going on as plain ssh");
+  if (!remembered || options.server_subsystem) return;
+  if (ended || login.result == GreetingFinder::Result::kNone)
+    remember_forced(options, ended, remembered->forced);
+}
+
 // No greeting: a failed log-in, of which ssh has spoken; or a command that the far side forces on this key, or a
 // server that cannot start. Then the real ssh runs, with the same words; not one byte of stdin has been read.
 int without_greeting(const mcdtp::Options& options, mcdtp::Login& login,
@@ -82,10 +101,7 @@ int without_greeting(const mcdtp::Options& options, mcdtp::Login& login,
   login.ssh->close_pipes();
   const int status = ended ? login.ssh->wait() : 0;
   if (status == kFailed && !login.done && silent) return kFailed;
-  if (options.verbose > 0) say("the far side runs no command of ours: going on as plain ssh");
-  const bool another = ended || login.result == GreetingFinder::Result::kNone;
-  if (another && !could_not_run(status, login.late) && remembered && !options.server_subsystem)
-    remember_forced(options, login, ended, remembered->forced);
+  note_absence(options, login, ended && !could_not_run(status, login.late), remembered);
   login.ssh.reset();
   if (background != nullptr) background->give_back();
   mcdtp::hand_over(options.words_for_hand_over);
@@ -246,6 +262,7 @@ int run(int argc, char** argv) {
   }
   if (mcdtp::is_below_our_ssh() && !options.relay)
     become_ssh(options, "an ssh that mcdtp-shim has started calls it");
+  if (!mcdtp::allows_session()) become_ssh(options, "too few files may be open here");
   if (options.message_log_path) mcdtp::say_into(*options.message_log_path);
   mcdtp::TransferLog log(options.log_path, options.full_log_path, mcdtp::say_if_room);
   return log_in_and_run(options, log, end_signals);

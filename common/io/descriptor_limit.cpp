@@ -17,6 +17,11 @@ void raise_descriptor_limit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+bool allows_session() {
+  rlimit limit{};
+  return getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kOfASession;
+}
+
 bool leaves_descriptors(int newest) {
   rlimit limit{};
   return getrlimit(RLIMIT_NOFILE, &limit) != 0 || static_cast<rlim_t>(newest) + kOfASession < limit.rlim_cur;

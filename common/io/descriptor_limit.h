@@ -6,6 +6,9 @@ namespace mcdtp {
 // not, the user's command among them, before.
 void raise_descriptor_limit();
 
+// The limit is enough for a session.
+bool allows_session();
+
 // `newest` was opened last, so that all below it are in use: the limit allows enough beside it for what a session needs.
 bool leaves_descriptors(int newest);
 

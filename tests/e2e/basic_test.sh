@@ -75,6 +75,7 @@ printf 'c\na\nb\n' | status 0 shim far sort
 out_is $'a\nb\nc'
 
 step "few descriptors: fewer channels, and no other end"
+(ulimit -n 10; status 3 shim far "cat; exit 3" <"$dir/script"; same_file stdout "$dir/script" "$dir/out"; err_is "") || exit 1
 printf '#!/bin/sh\nulimit -n 40\nexec %s "$@"\n' "$MCDTP_BIN/mcdtp-server" >"$dir/few"
 chmod +x "$dir/few"
 held_until "channel 0: proved"

@@ -108,6 +108,9 @@ same "files" "" "$(ls "$dir/cache/mcdtp/forced")"
 step "a server that cannot start is not remembered"
 printf '#!/nonexistent\n' >"$dir/server" && chmod +x "$dir/server"
 status 2 shim --server "$dir/server" far 'exit 2' </dev/null
+err_has "^mcdtp-shim: mcdtp-server on far did not start: going on over plain ssh$"
+status 2 shim -q --server /bin/false far 'exit 2' </dev/null
+err_is ""
 status 3 shim -v far 'exit 3' </dev/null
 err_has "^mcdtp-shim: backend"
 
