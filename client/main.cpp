@@ -204,8 +204,7 @@ mcdtp::Opening make_opening(const mcdtp::Options& options, const mcdtp::Libssh2C
 
 void note_server(const mcdtp::Options& options, const mcdtp::Remembered& remembered) {
   remembered.forced.forget();
-  if (options.relay) return remembered.relay.confirm(seconds_since_1970());
-  remembered.relay.forget_ruled_out(seconds_since_1970());
+  if (!options.relay) remembered.relay.forget_ruled_out(seconds_since_1970());
 }
 
 int log_in_and_run(mcdtp::Options options, mcdtp::TransferLog& log, const std::vector<int>& end_signals) {
@@ -227,7 +226,11 @@ int log_in_and_run(mcdtp::Options options, mcdtp::TransferLog& log, const std::v
   switch (result) {
     case GreetingFinder::Result::kGreeting:
       if (remembered) note_server(options, *remembered);
-      return mcdtp::run_session(options, *plan, *login, remembered, log, end_signals, go_to_background);
+      if (const auto status =
+              mcdtp::run_session(options, *plan, *login, remembered, log, end_signals, go_to_background))
+        return *status;
+      login->ssh.reset();
+      become_ssh(options, "the jump host's server forwards nothing");
     case GreetingFinder::Result::kPlain:
       // An older server, which knows of no forwards: it has begun the command, and HUPs it.
       if (needs_server(options, *plan)) break;

@@ -12,9 +12,13 @@ bool RelayMemory::is_ruled_out(std::int64_t now) const {
   return kept && kept->since <= 0;
 }
 
-bool RelayMemory::begin(std::int64_t now) const {
+bool RelayMemory::is_confirmed(std::int64_t now) const {
   const auto kept = file_.read(now, kSure);
-  return (kept && kept->since > 0) || file_.write({now + kUnsure, 0});
+  return kept && kept->since > 0;
+}
+
+bool RelayMemory::begin(std::int64_t now) const {
+  return is_confirmed(now) || file_.write({now + kUnsure, 0});
 }
 
 // Once a day will do.

@@ -24,6 +24,8 @@ class RelayMemory {
   const std::string& path() const { return file_.path(); }
   // `now`, here and below: seconds since 1970.
   bool is_ruled_out(std::int64_t now) const;
+  // It carried us of late.
+  bool is_confirmed(std::int64_t now) const;
   // An attempt begins. Who ends us in the middle of it is not to see another soon, unless it is known to go well. False: that
   // cannot be noted.
   bool begin(std::int64_t now) const;

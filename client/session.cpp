@@ -22,6 +22,7 @@ namespace {
 
 constexpr int kFailed = 255;
 constexpr Duration kSignalGrace = milliseconds(50);
+constexpr Duration kDoubtPatience = seconds(2);
 constexpr std::uint64_t kWorthALogIn = 256 * 1024;  // bytes of streams, of both directions
 
 // For what nobody asked for: without a command stdout is not ours to touch.
@@ -69,7 +70,7 @@ class ClientSession {
   ClientSession(const Options& options, const ForwardPlan& plan, Login& login,
                 const std::optional<Remembered>& remembered, TransferLog& log,
                 const std::vector<int>& end_signals, std::function<void()> on_ready);
-  int run();
+  std::optional<int> run();
 
  private:
   std::vector<Endpoint> find_far_addresses(const Login& login) const;
@@ -89,6 +90,10 @@ class ClientSession {
   void on_output_lost(int error);
   void on_output_end(WritePump::End end);
   void on_stdio_failure();
+  bool is_relay_in_doubt() const;
+  void wait_with_stdin();
+  void on_relay_works();
+  void start_waiting_stdin();
   void on_ssh_end();
   void end_if_done();
   void end_if_stdio_done();
@@ -109,6 +114,7 @@ class ClientSession {
   asio::io_context io_;
   asio::signal_set signals_{io_};
   asio::steady_timer ssh_end_timer_{io_};
+  asio::steady_timer doubt_timer_{io_};
   std::vector<Endpoint> far_addresses_;
   UdpSockets sockets_;  // until the driver has them
   SessionKeys keys_;
@@ -121,6 +127,9 @@ class ClientSession {
   std::unique_ptr<WritePump> stdout_;
   std::unique_ptr<WritePump> stderr_;
   std::optional<int> command_status_;
+  bool stdin_waits_ = false;  // until the relay is known to work
+  bool relay_is_noted_ = false;
+  bool forwards_nothing_ = false;
   bool stdin_ended_ = false;
   bool output_lost_ = false;
   bool ended_ = false;
@@ -259,7 +268,33 @@ void ClientSession::start_pumps() {
     stdin_ended_ = true;
     end_if_done();
   });
+  is_relay_in_doubt() ? wait_with_stdin() : stdin_->start();
+}
+
+// Where the server turns out to forward nothing, ssh can still have all that is to be said.
+bool ClientSession::is_relay_in_doubt() const {
+  return options_.relay && remembered_ && !remembered_->relay.is_confirmed(seconds_since_1970());
+}
+
+// SSH's far side speaks at once, as a rule.
+void ClientSession::wait_with_stdin() {
+  stdin_waits_ = true;
+  doubt_timer_.expires_after(kDoubtPatience);
+  doubt_timer_.async_wait([this](std::error_code error) {
+    if (!error) start_waiting_stdin();
+  });
+}
+
+void ClientSession::start_waiting_stdin() {
+  if (!std::exchange(stdin_waits_, false)) return;
+  doubt_timer_.cancel();
   stdin_->start();
+}
+
+void ClientSession::on_relay_works() {
+  if (!options_.relay || !remembered_ || std::exchange(relay_is_noted_, true)) return;
+  remembered_->relay.confirm(seconds_since_1970());
+  start_waiting_stdin();
 }
 
 // Silently, and with ssh's status: the SSH channel goes down with us, and that ends the far side.
@@ -281,7 +316,10 @@ void ClientSession::on_stream_news(const StreamNews& news) {
 }
 
 void ClientSession::on_own_news(const StreamNews& news) {
-  if (news.kind == StreamNews::Kind::kReadable && news.stream == stdio_) stdout_->on_readable();
+  if (news.kind == StreamNews::Kind::kReadable && news.stream == stdio_) {
+    if (!driver_.streams().was_reset(stdio_)) on_relay_works();
+    stdout_->on_readable();
+  }
   if (news.kind == StreamNews::Kind::kReadable && news.stream == kStderr) stderr_->on_readable();
   if (stdin_ && news.stream == stdio_ && news.kind == StreamNews::Kind::kWritable) stdin_->on_writable();
   if (stdin_ && news.stream == stdio_ && news.kind == StreamNews::Kind::kStopped) stdin_->on_stopped();
@@ -355,8 +393,12 @@ void ClientSession::on_output_end(WritePump::End end) {
 
 void ClientSession::on_stdio_failure() {
   const ResetReason reason = driver_.streams().reset_reason(stdio_);
-  if (options_.relay && reason == ResetReason::kProhibited && remembered_)
+  if (options_.relay && reason == ResetReason::kProhibited && remembered_) {
     remembered_->relay.prohibit(seconds_since_1970());
+    forwards_nothing_ = stdin_waits_;
+    if (forwards_nothing_) return end(kFailed);
+  }
+  on_relay_works();
   if (reason != ResetReason::kGivenUp) {
     if (plan_.log_level >= LogLevel::kInfo)
       write_line_if_room("channel 0: " + open_failure({nullptr, reason, sentence_of(reason)}));
@@ -433,9 +475,9 @@ void ClientSession::tell_statistics() const {
        std::to_string(sent.largest_received) + " received");
 }
 
-int ClientSession::run() {
+std::optional<int> ClientSession::run() {
   io_.run();
-  return status_;
+  return forwards_nothing_ ? std::nullopt : std::optional(status_);
 }
 
 void ClientSession::tell(const std::string& line) const {
@@ -444,9 +486,9 @@ void ClientSession::tell(const std::string& line) const {
 
 }  // namespace
 
-int run_session(const Options& options, const ForwardPlan& plan, Login& login,
-                const std::optional<Remembered>& remembered, TransferLog& log,
-                const std::vector<int>& end_signals, std::function<void()> on_ready) {
+std::optional<int> run_session(const Options& options, const ForwardPlan& plan, Login& login,
+                               const std::optional<Remembered>& remembered, TransferLog& log,
+                               const std::vector<int>& end_signals, std::function<void()> on_ready) {
   return ClientSession(options, plan, login, remembered, log, end_signals, std::move(on_ready)).run();
 }
 

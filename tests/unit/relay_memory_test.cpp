@@ -32,7 +32,9 @@ TEST_F(RelayMemoryTest, AnAttemptThatTellsNothingIsNotRepeatedSoon) {
 TEST_F(RelayMemoryTest, WhatWentWellIsTriedAgainAtOnce) {
   const RelayMemory one = memory(kHost);
   one.begin(1000);
+  EXPECT_FALSE(one.is_confirmed(1000));
   one.confirm(1001);
+  EXPECT_TRUE(one.is_confirmed(1002));
   EXPECT_FALSE(one.is_ruled_out(1002));
   EXPECT_TRUE(one.begin(1003));
   EXPECT_FALSE(one.is_ruled_out(1004));
@@ -63,6 +65,7 @@ TEST_F(RelayMemoryTest, AServerThatForwardsNothingStaysRuledOutWhenItIsSeen) {
   const RelayMemory one = memory(kHost);
   one.confirm(1000);
   one.prohibit(1001);
+  EXPECT_FALSE(one.is_confirmed(1002));
   one.forget_ruled_out(1002);
   EXPECT_TRUE(one.is_ruled_out(1003));
   EXPECT_FALSE(one.is_ruled_out(1001 + RelayMemory::kSure));
