@@ -9,6 +9,7 @@
 #include "client/libssh2_plan.h"
 #include "client/options.h"
 #include "client/ssh_config.h"
+#include "common/core/exec_line.h"
 #include "common/core/greeting.h"
 
 namespace mcdtp {

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "common/core/greeting.h"
+#include "common/core/exec_line.h"
 #include "server/command.h"
 
 namespace mcdtp {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/core/credit.h"
+#include "common/core/exec_line.h"
 #include "common/core/greeting.h"
 #include "common/core/transport.h"
 #include "common/core/types.h"

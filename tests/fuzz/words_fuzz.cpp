@@ -3,8 +3,8 @@
 #include <string_view>
 
 #include "common/core/check.h"
+#include "common/core/exec_line.h"
 #include "common/core/exec_words.h"
-#include "common/core/greeting.h"
 
 namespace {
 

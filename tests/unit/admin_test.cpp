@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-#include "common/core/greeting.h"
+#include "common/core/exec_line.h"
 
 namespace mcdtp {
 namespace {

@@ -1,4 +1,4 @@
-#include "common/core/greeting.h"
+#include "common/core/exec_line.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "common/core/greeting.h"
+#include "common/core/exec_line.h"
 
 namespace mcdtp {
 namespace {

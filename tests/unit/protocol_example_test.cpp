@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "common/core/greeting.h"
+#include "common/core/exec_line.h"
 #include "common/core/seal.h"
 #include "common/core/session.h"
 #include "common/core/wire.h"
