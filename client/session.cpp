@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "client/forwarding.h"
+#include "client/output_sinks.h"
 #include "client/say.h"
 #include "client/ssh_links.h"
 #include "common/io/descriptor_limit.h"
@@ -24,40 +25,6 @@ constexpr int kFailed = 255;
 constexpr Duration kSignalGrace = milliseconds(50);
 constexpr Duration kDoubtPatience = seconds(2);
 constexpr std::uint64_t kWorthALogIn = 256 * 1024;  // bytes of streams, of both directions
-
-// For what nobody asked for: without a command stdout is not ours to touch.
-class NullSink : public Sink {
- public:
-  IoResult write(std::span<const iovec> buffers) override { return all_of(buffers); }
-  void async_wait_writable(WaitHandler) override {}
-  void finish() override {}
-
-  static IoResult all_of(std::span<const iovec> buffers) {
-    std::size_t size = 0;
-    for (const iovec& buffer : buffers) size += buffer.iov_len;
-    return {IoResult::Status::kBytes, size, 0};
-  }
-};
-
-// stdout of -W. When it takes no more the connection goes on to its end, as with ssh: what comes goes nowhere.
-class ConnectionSink : public DescriptorSink {
- public:
-  // `on_lost`: called once, with errno; 0: its reader has closed it.
-  ConnectionSink(std::shared_ptr<Descriptor> to, std::function<void(int)> on_lost)
-      : DescriptorSink(std::move(to)), on_lost_(std::move(on_lost)) {}
-  IoResult write(std::span<const iovec> buffers) override {
-    if (is_lost_) return NullSink::all_of(buffers);
-    const IoResult result = DescriptorSink::write(buffers);
-    is_lost_ = result.status == IoResult::Status::kEnd || result.status == IoResult::Status::kError;
-    if (!is_lost_) return result;
-    on_lost_(result.status == IoResult::Status::kError ? result.error : 0);
-    return NullSink::all_of(buffers);
-  }
-
- private:
-  std::function<void(int)> on_lost_;
-  bool is_lost_ = false;
-};
 
 std::vector<Endpoint> with_port(const std::vector<Endpoint>& addresses, std::uint16_t port) {
   std::vector<Endpoint> result;
