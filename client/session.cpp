@@ -409,8 +409,10 @@ void ClientSession::note_blocked_udp(bool may_say) {
   if (!std::exchange(udp_blocked_, false) || !remembered_) return;
   const bool says = may_say && !options_.quiet && !remembered_->udp.was_said(seconds_since_1970());
   if (!remembered_->udp.remember(seconds_since_1970(), says) || !says) return;
+  const bool by_ssh = links_->proved() == 0;
   say_if_room("no UDP comes through from " + options_.host + ": " + way_without_udp() +
-              (links_->proved() == 0 ? " carries" : " carry") + " the data (not said again)");
+              (by_ssh ? " carries the data (not said again; see --transport ssh)"
+                      : " carry the data (not said again)"));
 }
 
 void ClientSession::end_well(int status) {

@@ -144,7 +144,12 @@ options=(--port-range 61700-61700)
 both_ways "channel 0: proved"
 has "channel 256: " && fail "a direct TCP connection"
 wan_relink --delay 5 --block-udp
+rm -rf "$dir/cache"
+export XDG_CACHE_HOME=$dir/cache
 both_ways "$no_answer the SSH connection"
+export XDG_CACHE_HOME=/dev/null/none
+has "^mcdtp-shim: no UDP comes through from far: the SSH connection carries the data (not said again; see --transport ssh)$" ||
+  fail "it is not said"
 has "channel 256: " && fail "a direct TCP connection"
 
 step "channel 0 is one whose port is free for TCP"
