@@ -13,6 +13,7 @@ namespace {
 // For a log-in over several jump hosts.
 constexpr Duration kProofPatience = seconds(60);
 constexpr std::size_t kAtATime = 3;
+constexpr int kMostFailures = 3;
 constexpr Duration kFirstPause = seconds(1);
 constexpr Duration kMaxPause = seconds(60);
 
@@ -71,13 +72,16 @@ void SshLinks::on_proved(ChannelId id) {
   proved_.insert(id);
   connections_.at(id).patience->cancel();
   pause_ = kFirstPause;
+  failures_left_ = kMostFailures;
   go_on();
 }
 
 void SshLinks::on_link_end(ChannelId id) {
   const bool was_proved = proved_.erase(id) > 0;
   if (connections_.erase(id) == 0 || stopped_) return;
-  was_proved ? pause() : give_up("the log-in failed, or the far side forwards nothing to its own ports");
+  if (!was_proved && --failures_left_ <= 0)
+    return give_up("the log-in failed, or the far side forwards nothing to its own ports");
+  pause();
 }
 
 void SshLinks::pause() {

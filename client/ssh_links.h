@@ -16,7 +16,7 @@ namespace mcdtp {
 
 // Further SSH connections to the server's host, where `ssh -W` leads each to a port that the server has on its loopback.
 // They ask nobody anything. At first one logs in, and when it carries packets the others do, a few at a time, as sshd's
-// MaxStartups likes it. Once one could not be made none is any more; one that has carried packets and ended is made again.
+// MaxStartups likes it. One that has ended is made again, but none any more where the first cannot be made, or three in a row.
 class SshLinks : public Links {
  public:
   using Tell = std::function<void(const std::string&)>;
@@ -56,6 +56,7 @@ class SshLinks : public Links {
   asio::steady_timer pause_timer_;
   bool pausing_ = false;
   Duration pause_;
+  int failures_left_ = 1;  // until none is made any more; more once one was proved
   bool stopped_ = false;
 };
 
