@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <stdexcept>
 
 #include "client/jump_relay.h"
@@ -105,11 +106,14 @@ std::vector<std::string> plain_session_words(const Options& options, const SshCo
   return words;
 }
 
-// No question, no key of a host of which there is something to say, and no more word from time to time than without (Debian's
-// ssh has BatchMode ask for that).
+// Debian's ssh has BatchMode ask for a word from time to time.
+std::string server_alive_word(const SshConfig& config) {
+  return "-oServerAliveInterval=" + std::to_string(config.server_alive_interval());
+}
+
+// No question, no key of a host of which there is something to say, and no more word from time to time than without.
 std::vector<std::string> relay_words(const SshConfig& config) {
-  return {"-oBatchMode=yes", "-oStrictHostKeyChecking=yes",
-          "-oServerAliveInterval=" + std::to_string(config.server_alive_interval())};
+  return {"-oBatchMode=yes", "-oStrictHostKeyChecking=yes", server_alive_word(config)};
 }
 
 // A master that would end with this ssh must not become of it: others would lose their connection with ours.
@@ -128,13 +132,13 @@ std::vector<std::string> bootstrap_words(const Options& options, const std::opti
   return words;
 }
 
-// A connection of its own, that is there for -W alone and asks for nothing.
+// A connection of its own, that is there for -W alone, asks for nothing, and without -v says nothing, not into -E's file either.
+// None where a key is to be touched for it.
 std::vector<std::string> further_words(const Options& options, const std::optional<SshConfig>& config) {
+  if (config && has_key_to_touch(*config)) return {};
   std::vector<std::string> words = {"ssh",
                                     "-T",
                                     "-oBatchMode=yes",
-                                    "-oControlMaster=no",
-                                    "-oControlPath=none",
                                     "-oPermitLocalCommand=no",
                                     "-oRemoteCommand=none",
                                     "-oForwardAgent=no",
@@ -144,8 +148,12 @@ std::vector<std::string> further_words(const Options& options, const std::option
   const auto add = [&words](const std::vector<std::string>& more) {
     words.insert(words.end(), more.begin(), more.end());
   };
+  if (options.verbose == 0) add({"-oLogLevel=QUIET"});
   if (config) add(attached_words(*config));
+  if (config) add({server_alive_word(*config)});
   add(options.ssh_words);
+  // Of this one the last counts, and before any ControlPath.
+  add({"-Snone"});
   return words;
 }
 
@@ -218,6 +226,15 @@ std::optional<std::string> only_for_ssh(const SshConfig& config) {
   // It has ssh's own stdin and stdout, which would be those that our packets go by.
   if (config.is_on("permitlocalcommand") && config.is_given("localcommand")) return "it sets localcommand";
   return std::nullopt;
+}
+
+bool has_key_to_touch(const SshConfig& config) {
+  const char* home = std::getenv("HOME");
+  for (std::string path : config.lines("identityfile")) {
+    if (path.starts_with("~/") && home != nullptr) path.replace(0, 1, home);
+    if (path.ends_with("_sk") && access(path.c_str(), F_OK) == 0) return true;
+  }
+  return false;
 }
 
 void apply_configuration(Options& options, const SshConfig& config) {

@@ -18,8 +18,9 @@ namespace mcdtp {
 struct Login {
   std::unique_ptr<ChildProcess> ssh;  // the real ssh, or libssh2
   std::unique_ptr<FarAddresses> addresses;
-  std::vector<std::string> further_ssh;  // of another ssh like it, see SshLinks, without its -W and host
-  std::string peer_address;              // numeric, as libssh2 found it; empty with the real ssh
+  std::vector<std::string>
+      further_ssh;           // of another ssh like it, see SshLinks, without its -W and host; empty: none
+  std::string peer_address;  // numeric, as libssh2 found it; empty with the real ssh
   GreetingFinder finder;
   // kMore: it ended before it said anything; kNone: there will be no greeting.
   GreetingFinder::Result result = GreetingFinder::Result::kMore;
@@ -51,6 +52,9 @@ void apply_configuration(Options& options, const SshConfig& config);
 // What the configuration asks for that only the real ssh can do (a terminal, a command of its own), in words for -v;
 // unset: nothing.
 std::optional<std::string> only_for_ssh(const SshConfig& config);
+
+// A key that wants a touch: ssh says so on stderr, and that is silent where we log in again.
+bool has_key_to_touch(const SshConfig& config);
 
 // How long after the log-in a greeting may take, at least.
 inline constexpr Duration kGreetingPatience = seconds(5);

@@ -138,20 +138,10 @@ std::optional<mcdtp::Remembered> remember(const mcdtp::Libssh2Choice& choice) {
   return mcdtp::Remembered(mcdtp::cache_folder(), *choice.config);
 }
 
-// A key that wants a touch says so on stderr, where a relay is silent.
-bool has_key_to_touch(const mcdtp::SshConfig& config) {
-  const char* home = std::getenv("HOME");
-  for (std::string path : config.lines("identityfile")) {
-    if (path.starts_with("~/") && home != nullptr) path.replace(0, 1, home);
-    if (path.ends_with("_sk") && access(path.c_str(), F_OK) == 0) return true;
-  }
-  return false;
-}
-
 // How an attempt goes must be remembered, or each run would cost a log-in more where it goes ill.
 std::optional<std::string> reason_for_no_relay(const mcdtp::SshConfig& config,
                                                const mcdtp::RelayMemory& memory) {
-  if (has_key_to_touch(config)) return "there is a security key";
+  if (mcdtp::has_key_to_touch(config)) return "there is a security key";
   if (memory.is_ruled_out(seconds_since_1970()))
     return "it carried none of ours of late, says " + memory.path();
   if (!memory.begin(seconds_since_1970())) return "how that goes cannot be remembered";

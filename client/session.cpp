@@ -191,8 +191,12 @@ std::unique_ptr<Links> ClientSession::make_links(const Login& login) {
   const auto make_tcp = [this](std::vector<Endpoint> at) {
     return std::make_unique<TcpLinks>(driver_, std::move(at));
   };
-  if (!port || options_.channels == 1) return make_tcp({});
+  if (!port) return make_tcp({});
   if (options_.transport != Transport::kSsh) return make_tcp(with_port(far_addresses_, *port));
+  if (login.further_ssh.empty()) {
+    tell("no further SSH connection: there is a security key");
+    return make_tcp({});
+  }
   std::vector<std::string> argv = login.further_ssh;
   argv.insert(argv.end(), {"-W", "127.0.0.1:" + std::to_string(*port), "--", options_.host});
   return std::make_unique<SshLinks>(driver_, std::move(argv),

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/io/descriptor_limit.h"
+#include "common/io/system.h"
 
 namespace mcdtp {
 namespace {
@@ -50,7 +51,8 @@ void SshLinks::log_in() {
     const auto own = [this](int fd) { return std::make_shared<Descriptor>(driver_.io(), fd); };
     BytePipe pipe(own(ssh->take_stdout()), own(ssh->take_stdin()));
     const ChannelId id = next_id_++;
-    connections_[id] = {std::move(ssh), std::make_unique<asio::steady_timer>(driver_.io(), kProofPatience)};
+    connections_[id] = {
+        std::move(ssh), std::make_unique<asio::steady_timer>(driver_.io(), kProofPatience), {}};
     driver_.add_link(id, std::move(pipe));
     await_proof(id);
   } catch (const std::runtime_error& error) {
@@ -71,16 +73,19 @@ void SshLinks::on_proved(ChannelId id) {
   if (!connections_.contains(id)) return;
   proved_.insert(id);
   connections_.at(id).patience->cancel();
-  pause_ = kFirstPause;
+  connections_.at(id).proved_at = now();
   failures_left_ = kMostFailures;
   go_on();
 }
 
 void SshLinks::on_link_end(ChannelId id) {
+  const auto ended = connections_.extract(id);
+  if (ended.empty()) return;
   const bool was_proved = proved_.erase(id) > 0;
-  if (connections_.erase(id) == 0 || stopped_) return;
+  if (stopped_) return;
   if (!was_proved && --failures_left_ <= 0)
     return give_up("the log-in failed, or the far side forwards nothing to its own ports");
+  if (was_proved && now() - ended.mapped().proved_at >= kMaxPause) pause_ = kFirstPause;
   pause();
 }
 
@@ -89,7 +94,7 @@ void SshLinks::pause() {
   pause_timer_.expires_after(pause_);
   pause_ = std::min(2 * pause_, kMaxPause);
   pause_timer_.async_wait([this](std::error_code error) {
-    if (!error) hurry();
+    if (!error) pausing_ = false;
   });
 }
 

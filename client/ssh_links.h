@@ -16,7 +16,8 @@ namespace mcdtp {
 
 // Further SSH connections to the server's host, where `ssh -W` leads each to a port that the server has on its loopback.
 // They ask nobody anything. At first one logs in, and when it carries packets the others do, a few at a time, as sshd's
-// MaxStartups likes it. One that has ended is made again, but none any more where the first cannot be made, or three in a row.
+// MaxStartups likes it. One that has ended is made again when want() is called a while later, which is to be whenever something
+// moves; but none any more where the first cannot be made, or three in a row.
 class SshLinks : public Links {
  public:
   using Tell = std::function<void(const std::string&)>;
@@ -36,6 +37,7 @@ class SshLinks : public Links {
   struct Connection {
     std::unique_ptr<SshProcess> ssh;
     std::unique_ptr<asio::steady_timer> patience;  // until it is proved
+    Time proved_at;
   };
 
   bool may_log_in() const;

@@ -110,7 +110,8 @@ bool Session::links_help() const {
 }
 
 std::size_t Session::wished_links() const {
-  if (links_go_by_ssh_) return wished_channels_ - 1;
+  // The server leaves room for one instead of one whose end it has not heard of.
+  if (links_go_by_ssh_) return wished_channels_ - (role_ == Role::kClient ? 1 : 0);
   const bool by_udp = proved_datagram_ > 0 && (udp_heard_ || !silence_judged_);
   const bool may_go_by_udp = !udp_decided_ && role_ == Role::kClient;
   return by_udp || may_go_by_udp ? 1 : wished_channels_;

@@ -26,6 +26,8 @@ constexpr Duration kProofPatience = seconds(20);
 constexpr Duration kConnectPatience = seconds(5);
 constexpr Duration kFirstPause = seconds(1);
 constexpr Duration kMaxPause = seconds(60);
+// Where one has stood: the network may be away for a while.
+constexpr Duration kMaxPauseOfProved = seconds(10);
 
 asio::ip::tcp::endpoint to_asio(const Endpoint& endpoint) {
   asio::ip::tcp::endpoint result;
@@ -86,7 +88,6 @@ void TcpConnector::connect() {
   std::error_code ignored;
   socket_.close(ignored);
   const std::uint64_t attempt = ++attempts_;
-  began_ = now();
   timer_.expires_after(kConnectPatience);
   timer_.async_wait([this, attempt](std::error_code error) {
     if (!error && attempt == attempts_) give_up_connecting();
@@ -126,8 +127,10 @@ void TcpConnector::connected() {
 }
 
 void TcpConnector::retry() {
+  std::error_code ignored;
+  socket_.close(ignored);
   timer_.expires_after(pause_);
-  pause_ = std::min(2 * pause_, kMaxPause);
+  pause_ = std::min(2 * pause_, proved_ ? kMaxPauseOfProved : kMaxPause);
   timer_.async_wait([this, attempt = attempts_](std::error_code error) {
     if (!error && attempt == attempts_) connect();
   });
@@ -148,7 +151,7 @@ void TcpConnector::await_proof() {
 }
 
 void TcpConnector::on_proved() {
-  was_proved_ = true;
+  proved_ = candidate_;
   timer_.cancel();
   pause_ = kFirstPause;
 }
@@ -159,7 +162,9 @@ void TcpConnector::on_end() {
 }
 
 void TcpConnector::hurry() {
-  if (was_proved_ && !stopped_ && !link_ && began_ + kFirstPause <= now()) connect();
+  if (!proved_ || stopped_ || link_ || is_trying()) return;
+  candidate_ = *proved_;
+  connect();
 }
 
 TcpLinks::TcpLinks(Driver& driver, std::vector<Endpoint> candidates)

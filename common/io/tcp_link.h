@@ -34,8 +34,8 @@ class TcpConnector {
   void on_proved();
   // It has ended, and another one is made.
   void on_end();
-  // There is something to send: where one has been proved before and none stands, it is not waited any more, nor for a SYN
-  // of more than a second ago.
+  // There is something to send: where one has been proved before, and none stands or is being made, it is not waited any
+  // more.
   void hurry();
 
   bool is_stopped() const { return stopped_; }
@@ -50,6 +50,7 @@ class TcpConnector {
   void connected();
   void await_proof();
   void retry();
+  bool is_trying() const { return socket_.is_open(); }
 
   Driver& driver_;
   const std::vector<Endpoint>& candidates_;
@@ -57,12 +58,11 @@ class TcpConnector {
   bool is_first_;
   std::size_t candidate_ = 0;
   std::uint64_t attempts_ = 0;  // handlers of an earlier one do nothing
-  Time began_{};                // the last of them
   asio::ip::tcp::socket socket_;
   asio::steady_timer timer_;
   Duration pause_;
   std::optional<ChannelId> link_;
-  bool was_proved_ = false;  // one of them, ever
+  std::optional<std::size_t> proved_;  // the candidate where one was, the last time
   bool stopped_ = true;
 };
 

@@ -11,6 +11,7 @@ links_of_ssh() { local pid; for pid in $(near_processes); do grep -qzx -- -W "/p
 # A million bytes there and back; then the command; then as many again.
 meanwhile() { # COMMAND... with the client's OPTIONs in "${options[@]}"
   : >"$dir/got" && : >"$dir/log"
+  cat "$dir/bytes" "$dir/bytes" >"$dir/sent"
   shim_in_background -v "${options[@]}" far 'cat; echo end >&2; exit 7' <"$dir/stdin" >"$dir/got" 2>"$dir/log" &
   local shim=$!
   exec 8>"$dir/stdin"
@@ -21,7 +22,7 @@ meanwhile() { # COMMAND... with the client's OPTIONs in "${options[@]}"
   exec 8>&-
   wait "$shim"
   same "status" 7 $?
-  cat "$dir/bytes" "$dir/bytes" | cmp - "$dir/got" || fail "the bytes differ"
+  cmp "$dir/sent" "$dir/got" || fail "the bytes differ"
   has '^end$' || fail "stderr did not arrive"
 }
 
@@ -51,12 +52,16 @@ status 3 shim --transport ssh far 'cat; exit 3' <"$dir/bytes"
 same_file "through cat" "$dir/bytes" "$dir/out"
 same "log-ins" $((before + 2)) "$(logins)"
 
-step "one that is killed in mid-transfer is made again"
+step "one that is killed in mid-transfer is made again as long as there is more to move"
 options=(--transport ssh -c 3)
+cp "$dir/bytes" "$dir/one"
+more() { cat "$dir/one" >&8; cat "$dir/one" >>"$dir/more"; links_are 3; }
 kill_one() {
   until_true links_are 2
   kill -KILL "$(links_of_ssh | head -n 1)"
-  until_true links_are 3
+  : >"$dir/more"
+  until_true more
+  cat "$dir/one" "$dir/more" "$dir/one" >"$dir/sent"
 }
 meanwhile kill_one
 
@@ -79,10 +84,12 @@ ssh-keygen -q -p -f "$dir/sshd/user_key" -P secret -N '' >/dev/null
 
 step "a master's connection is not what they share"
 start_master "$dir/master"
-before=$(logins)
-options=(--transport ssh -c 2 -oControlPath="$dir/master")
-meanwhile until_true links_are 1
-same "log-ins" $((before + 1)) "$(logins)"
+for master in -oControlPath="$dir/master" -S"$dir/master"; do
+  before=$(logins)
+  options=(--transport ssh -c 2 "$master")
+  meanwhile until_true links_are 1
+  same "log-ins" $((before + 1)) "$(logins)"
+done
 real_ssh -O exit -oControlPath="$dir/master" far 2>/dev/null
 
 step "an sshd that forwards nothing: the first alone, without a word"
@@ -91,9 +98,10 @@ e2e_start "AllowTcpForwarding no"
 options=(--transport ssh -c 4)
 meanwhile until_true has "$gave_up"
 same "log-ins" 2 "$(logins)"
-status 7 shim --transport ssh -c 4 far 'cat; exit 7' <"$dir/bytes"
+status 7 shim --transport ssh -c 4 -E "$dir/messages" far 'cat; exit 7' <"$dir/bytes"
 same_file "through cat" "$dir/bytes" "$dir/out"
 err_is ""
+same "messages" "" "$(cat "$dir/messages")"
 
 step "whoever is killed leaves nothing"
 : >"$dir/log"
