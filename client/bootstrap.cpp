@@ -18,6 +18,7 @@
 #include "client/read_once.h"
 #include "client/say.h"
 #include "client/ssh_exec.h"
+#include "common/io/home_path.h"
 #include "common/io/owned_fd.h"
 #include "common/io/system.h"
 
@@ -230,11 +231,11 @@ std::optional<std::string> only_for_ssh(const SshConfig& config) {
 
 bool has_key_to_touch(const SshConfig& config) {
   const char* home = std::getenv("HOME");
-  for (std::string path : config.lines("identityfile")) {
-    if (path.starts_with("~/") && home != nullptr) path.replace(0, 1, home);
-    if (path.ends_with("_sk") && access(path.c_str(), F_OK) == 0) return true;
-  }
-  return false;
+  const auto files = config.lines("identityfile");
+  return std::any_of(files.begin(), files.end(), [home](const std::string& file) {
+    const std::string path = in_home(file, home != nullptr ? home : "");
+    return path.ends_with("_sk") && access(path.c_str(), F_OK) == 0;
+  });
 }
 
 void apply_configuration(Options& options, const SshConfig& config) {

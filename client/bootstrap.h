@@ -53,7 +53,7 @@ void apply_configuration(Options& options, const SshConfig& config);
 // unset: nothing.
 std::optional<std::string> only_for_ssh(const SshConfig& config);
 
-// A key that wants a touch: ssh says so on stderr, and that is silent where we log in again.
+// A key that wants a touch, as far as its file's name tells: ssh says so on stderr, and that is silent where we log in again.
 bool has_key_to_touch(const SshConfig& config);
 
 // How long after the log-in a greeting may take, at least.

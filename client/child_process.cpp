@@ -14,6 +14,7 @@
 #include <stdexcept>
 
 #include "common/core/check.h"
+#include "common/io/system.h"
 
 namespace mcdtp {
 namespace {
@@ -81,19 +82,24 @@ ChildProcess::ChildProcess(const std::function<int()>& body) {
 }
 
 ChildProcess::~ChildProcess() {
-  constexpr int kGrace = 5000;     // ms
-  constexpr int kPatience = 2000;  // ms
+  constexpr milliseconds kGrace(5000), kPatience(2000);
   close_pipes();
-  if (ends_within(may_end_ ? kGrace : 0)) return;
-  kill(pid_, SIGTERM);
-  if (ends_within(kPatience)) return;
+  if (!asked_ && ends_within(may_end_ ? kGrace : milliseconds(0))) return;
+  if (!asked_) ask_to_end();
+  if (ends_within(kPatience - std::chrono::duration_cast<milliseconds>(now() - *asked_))) return;
   kill(pid_, SIGKILL);
   reap(0);
 }
 
-bool ChildProcess::ends_within(int milliseconds) {
+void ChildProcess::ask_to_end() {
+  close_pipes();
+  if (!has_ended()) kill(pid_, SIGTERM);
+  asked_ = now();
+}
+
+bool ChildProcess::ends_within(milliseconds patience) {
   constexpr int kLongestStep = 10;
-  for (int waited = 0, step = 1; waited < milliseconds; waited += step) {
+  for (int waited = 0, step = 1; waited < patience.count(); waited += step) {
     if (reap(WNOHANG)) return true;
     poll(nullptr, 0, step);
     step = std::min(step + 1, kLongestStep);

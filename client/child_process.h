@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "common/core/types.h"
+
 namespace mcdtp {
 
 // A child process with pipes of ours as its 0 and 1; its 2 is ours. It gets SIGTERM when the thread that
@@ -40,6 +42,8 @@ class ChildProcess {
   void close_pipes();
   // Waits for its end. Returns its exit status, 255 when a signal ended it. May be called again.
   int wait();
+  // Closes the pipes and sends SIGTERM; the destructor waits for what is left of two seconds.
+  void ask_to_end();
   // Whether it has five seconds to end by itself once its pipes are closed.
   void let_end(bool may) { may_end_ = may; }
   // Never waits.
@@ -49,13 +53,14 @@ class ChildProcess {
 
  private:
   bool reap(int wait_options);
-  bool ends_within(int milliseconds);
+  bool ends_within(milliseconds patience);
 
   std::optional<int> stdin_fd_;
   std::optional<int> stdout_fd_;
   pid_t pid_;
   std::optional<int> status_;
   bool may_end_ = false;
+  std::optional<Time> asked_;  // to end
 };
 
 // Children are reaped by the kernel where SIGCHLD is ignored, as some callers leave it, and their status is lost: not

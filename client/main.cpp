@@ -71,24 +71,21 @@ void judge_relay(mcdtp::Login& login, const mcdtp::RelayMemory& memory) {
   become_ssh(options, "the jump host runs no mcdtp-server of this version");
 }
 
-// What we asked for has begun, found a server, and nothing came of that.
+// What we asked for has begun, and ended without saying that there is no server.
 bool did_not_start(const mcdtp::Login& login) {
-  const bool has_spoken =
-      login.result == GreetingFinder::Result::kPlain || login.result == GreetingFinder::Result::kNoSubsystem;
-  return login.finder.has_begun() && !has_spoken;
+  return !login.late && login.result == GreetingFinder::Result::kMore && login.finder.has_begun();
 }
 
-// `ended`: as a command of some kind does.
-void note_absence(const mcdtp::Options& options, const mcdtp::Login& login, bool ended,
+// `ran_another`: it ended, as another command does. Who has begun with ours is forced to no other.
+void note_absence(const mcdtp::Options& options, const mcdtp::Login& login, bool ran_another,
                   const std::optional<mcdtp::Remembered>& remembered) {
-  if (did_not_start(login)) {
-    if (!options.quiet) say("mcdtp-server on " + options.host + " did not start: going on over plain ssh");
-    return;
-  }
-  if (options.verbose > 0) say("the far side runs no command of ours: going on as plain ssh");
-  if (!remembered || options.server_subsystem) return;
-  if (ended || login.result == GreetingFinder::Result::kNone)
-    remember_forced(options, ended, remembered->forced);
+  const bool failed = did_not_start(login);
+  if (failed && !options.quiet)
+    say("mcdtp-server on " + options.host + " did not start: going on over plain ssh");
+  if (!failed && options.verbose > 0) say("the far side runs no command of ours: going on as plain ssh");
+  if (!remembered || options.server_subsystem || login.finder.has_begun()) return;
+  if (ran_another || login.result == GreetingFinder::Result::kNone)
+    remember_forced(options, ran_another, remembered->forced);
 }
 
 // No greeting: a failed log-in, of which ssh has spoken; or a command that the far side forces on this key, or a
@@ -100,7 +97,7 @@ int without_greeting(const mcdtp::Options& options, mcdtp::Login& login,
   const bool silent = login.finder.noise().empty();
   login.ssh->close_pipes();
   const int status = ended ? login.ssh->wait() : 0;
-  if (status == kFailed && !login.done && silent) return kFailed;
+  if (status == kFailed && !login.done && silent && !login.finder.has_begun()) return kFailed;
   note_absence(options, login, ended && !could_not_run(status, login.late), remembered);
   login.ssh.reset();
   if (background != nullptr) background->give_back();
@@ -192,9 +189,9 @@ mcdtp::Opening make_opening(const mcdtp::Options& options, const mcdtp::Libssh2C
   return std::move(*opening);
 }
 
-void note_server(const mcdtp::Options& options, const mcdtp::Remembered& remembered) {
+void note_server(const mcdtp::Remembered& remembered) {
   remembered.forced.forget();
-  if (!options.relay) remembered.relay.forget_ruled_out(seconds_since_1970());
+  remembered.relay.forget_ruled_out(seconds_since_1970());
 }
 
 int log_in_and_run(mcdtp::Options options, mcdtp::TransferLog& log, const std::vector<int>& end_signals) {
@@ -215,7 +212,7 @@ int log_in_and_run(mcdtp::Options options, mcdtp::TransferLog& log, const std::v
   const auto result = login->late ? GreetingFinder::Result::kNone : login->result;
   switch (result) {
     case GreetingFinder::Result::kGreeting:
-      if (remembered) note_server(options, *remembered);
+      if (remembered) note_server(*remembered);
       if (const auto status =
               mcdtp::run_session(options, *plan, *login, remembered, log, end_signals, go_to_background))
         return *status;

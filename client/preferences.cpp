@@ -15,6 +15,7 @@
 #include "client/own_options.h"
 #include "common/core/shell_words.h"
 #include "common/io/file_text.h"
+#include "common/io/home_path.h"
 
 namespace mcdtp {
 namespace {
@@ -29,7 +30,7 @@ std::string environment(const char* name) {
 // Logs have names on this host, and no shell has seen them here.
 void expand_home(SshOption& option, const std::string& home) {
   const bool is_path = option.name == "log" || option.name == "log-full";
-  if (is_path && option.value && option.value->starts_with("~/")) option.value->replace(0, 1, home);
+  if (is_path && option.value) option.value = in_home(*option.value, home);
 }
 
 // Whether the option can be followed by itself; what it does to others is judged once all are known.

@@ -191,6 +191,8 @@ std::unique_ptr<Links> ClientSession::make_links(const Login& login) {
   const auto make_tcp = [this](std::vector<Endpoint> at) {
     return std::make_unique<TcpLinks>(driver_, std::move(at));
   };
+  if (!port && options_.transport == Transport::kSsh && options_.channels > 1)
+    tell("no further SSH connection: the server listens for none");
   if (!port) return make_tcp({});
   if (options_.transport != Transport::kSsh) return make_tcp(with_port(far_addresses_, *port));
   if (login.further_ssh.empty()) {
@@ -211,7 +213,7 @@ void ClientSession::want_links() {
   links_->want(driver_.session().wished_links());
 }
 
-// Nothing is started after this that needs the limit as it was.
+// Nothing is started after this that needs the limit as it was: a further ssh does not mind.
 void ClientSession::start_forwarding() {
   if (plan_.forwards_anything()) raise_descriptor_limit();
   if (plan_.stdio) stdio_ = driver_.streams().open(format_target(connect_target(*plan_.stdio)));
@@ -244,7 +246,7 @@ void ClientSession::start_pumps() {
 
 // Where the server turns out to forward nothing, ssh can still have all that is to be said.
 bool ClientSession::is_relay_in_doubt() const {
-  return options_.relay && remembered_ && !remembered_->relay.is_confirmed(seconds_since_1970());
+  return options_.relay && !remembered_->relay.is_confirmed(seconds_since_1970());
 }
 
 // SSH's far side speaks at once, as a rule.
@@ -263,7 +265,7 @@ void ClientSession::start_waiting_stdin() {
 }
 
 void ClientSession::on_relay_works() {
-  if (!options_.relay || !remembered_ || std::exchange(relay_is_noted_, true)) return;
+  if (!options_.relay || std::exchange(relay_is_noted_, true)) return;
   remembered_->relay.confirm(seconds_since_1970());
   start_waiting_stdin();
 }
@@ -364,12 +366,13 @@ void ClientSession::on_output_end(WritePump::End end) {
 
 void ClientSession::on_stdio_failure() {
   const ResetReason reason = driver_.streams().reset_reason(stdio_);
-  if (options_.relay && reason == ResetReason::kProhibited && remembered_) {
+  if (options_.relay && reason == ResetReason::kProhibited) {
     remembered_->relay.prohibit(seconds_since_1970());
     forwards_nothing_ = stdin_waits_;
     if (forwards_nothing_) return end(kFailed);
+  } else {
+    on_relay_works();
   }
-  on_relay_works();
   if (reason != ResetReason::kGivenUp) {
     if (plan_.log_level >= LogLevel::kInfo)
       write_line_if_room("channel 0: " + open_failure({nullptr, reason, sentence_of(reason)}));

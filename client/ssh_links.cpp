@@ -28,6 +28,11 @@ SshLinks::SshLinks(Driver& driver, std::vector<std::string> argv, SshStderr stde
       pause_timer_(driver.io()),
       pause_(kFirstPause) {}
 
+// All at once: each may take a while.
+SshLinks::~SshLinks() {
+  for (const auto& [id, connection] : connections_) connection.ssh->ask_to_end();
+}
+
 void SshLinks::want(std::size_t count) {
   wanted_ = count;
   go_on();
@@ -47,7 +52,7 @@ void SshLinks::log_in() {
   if (next_id_ == std::numeric_limits<ChannelId>::max()) return stop();
   try {
     auto ssh = std::make_unique<SshProcess>(argv_, SshManner::kUnattended, stderr_kind_);
-    if (!leaves_descriptors(ssh->stdout_fd())) return give_up("too many files are open");
+    if (!leaves_descriptors(ssh->stdout_fd())) return pause();
     const auto own = [this](int fd) { return std::make_shared<Descriptor>(driver_.io(), fd); };
     BytePipe pipe(own(ssh->take_stdout()), own(ssh->take_stdin()));
     const ChannelId id = next_id_++;
@@ -64,8 +69,7 @@ void SshLinks::await_proof(ChannelId id) {
   connections_.at(id).patience->async_wait([this, id](std::error_code error) {
     if (error || !connections_.contains(id) || proved_.contains(id)) return;
     driver_.remove_link(id);
-    connections_.erase(id);
-    give_up("nothing comes of it");
+    on_link_end(id);
   });
 }
 
@@ -83,7 +87,8 @@ void SshLinks::on_link_end(ChannelId id) {
   if (ended.empty()) return;
   const bool was_proved = proved_.erase(id) > 0;
   if (stopped_) return;
-  if (!was_proved && --failures_left_ <= 0)
+  // Those that fail together fail once.
+  if (!was_proved && !pausing_ && --failures_left_ <= 0)
     return give_up("the log-in failed, or the far side forwards nothing to its own ports");
   if (was_proved && now() - ended.mapped().proved_at >= kMaxPause) pause_ = kFirstPause;
   pause();
@@ -98,8 +103,9 @@ void SshLinks::pause() {
   });
 }
 
+// But not after a log-in that failed.
 void SshLinks::hurry() {
-  if (!std::exchange(pausing_, false)) return;
+  if (failures_left_ < kMostFailures || !std::exchange(pausing_, false)) return;
   pause_timer_.cancel();
   go_on();
 }

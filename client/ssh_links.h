@@ -24,6 +24,7 @@ class SshLinks : public Links {
 
   // `argv`: of such an ssh, "ssh" included. `stderr_kind`: of theirs. `tell`: what is for -v.
   SshLinks(Driver& driver, std::vector<std::string> argv, SshStderr stderr_kind, Tell tell);
+  ~SshLinks() override;
 
   void want(std::size_t count) override;
   void on_proved(ChannelId id) override;

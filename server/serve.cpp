@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "common/io/descriptor_limit.h"
+#include "common/io/home_path.h"
 #include "common/io/pump.h"
 #include "common/io/session_config.h"
 #include "common/io/system.h"
@@ -78,10 +79,9 @@ bool nobody_waits() {
 }
 
 // No shell has seen it here.
-std::optional<std::string> in_home(std::optional<std::string> path) {
+std::optional<std::string> log_file(const std::optional<std::string>& path) {
   const char* home = std::getenv("HOME");
-  if (path && path->starts_with("~/") && home != nullptr) path->replace(0, 1, home);
-  return path;
+  return path && home != nullptr ? in_home(*path, home) : path;
 }
 
 // One session from greeting to end.
@@ -189,8 +189,8 @@ void Server::listen_for_ssh() {
 void Server::open_log(const std::optional<Endpoint>& peer) {
   if (!options_.log_path && !options_.full_log_path) return;
   try {
-    log_ =
-        std::make_unique<TransferLog>(in_home(options_.log_path), in_home(options_.full_log_path), complain);
+    log_ = std::make_unique<TransferLog>(log_file(options_.log_path), log_file(options_.full_log_path),
+                                         complain);
   } catch (const std::runtime_error& error) {
     return complain(error.what());
   }

@@ -9,14 +9,13 @@
 
 #include "common/core/bytes.h"
 #include "common/core/cipher.h"
-#include "common/core/transport.h"
 #include "common/core/types.h"
 
 namespace mcdtp {
 
 inline constexpr int kProtocolVersion = 5;
 
-// The request of the protocol: what the server says of itself first. See mcdtp-protocol(7).
+// What the server says of itself first. See mcdtp-protocol(7).
 struct Greeting {
   Greeting() = default;
   Greeting(const Greeting&) = default;

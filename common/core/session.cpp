@@ -110,8 +110,8 @@ bool Session::links_help() const {
 }
 
 std::size_t Session::wished_links() const {
-  // The server leaves room for one instead of one whose end it has not heard of.
-  if (links_go_by_ssh_) return wished_channels_ - (role_ == Role::kClient ? 1 : 0);
+  // The server leaves room for others instead of those whose end it has not heard of.
+  if (links_go_by_ssh_) return role_ == Role::kClient ? wished_channels_ - 1 : 2 * wished_channels_;
   const bool by_udp = proved_datagram_ > 0 && (udp_heard_ || !silence_judged_);
   const bool may_go_by_udp = !udp_decided_ && role_ == Role::kClient;
   return by_udp || may_go_by_udp ? 1 : wished_channels_;
@@ -245,11 +245,11 @@ void Session::fall_silent(Time now, Channel& link) {
   events_.push_back({SessionEventKind::kChannelDoubted, link.id(), 0, {}});
 }
 
-// When anything but the SSH channel was last reported.
+// When anything was last reported, but for the SSH channel where it is the last resort.
 Time Session::any_reported() const {
   Time last{};
   for (const auto& [id, channel] : channels_) {
-    if (id != kSshChannel) last = std::max(last, channel.last_reported());
+    if (id != kSshChannel || links_go_by_ssh_) last = std::max(last, channel.last_reported());
   }
   return last;
 }

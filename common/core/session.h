@@ -137,7 +137,8 @@ class Session {
 
   bool has_proved_datagram_channel() const { return proved_datagram_ > 0; }
   // So many TCP connections are of use: one, and as many as there were to be datagram channels where no way is found for
-  // datagrams, or none comes. By SSH so many beside the first connection as there were to be channels in all. To the server, who makes none, as many also before that is known.
+  // datagrams, or none comes. To the server, who makes none, as many also before that is known. By SSH as many as there were
+  // to be channels with the first connection, and to the server some more.
   std::size_t wished_links() const;
   bool peer_failed() const { return peer_failed_; }
   // Nothing is left to say: the peer has reported all that we sent.

@@ -40,7 +40,7 @@ inline constexpr StreamId kFirstServerStream = 3;
 // Never used twice on a channel in one direction. The wire carries all eight bytes.
 using PacketNumber = std::uint64_t;
 
-// Never used twice in a session: 0 to 63 UDP, 255 the SSH channel, 256 and up direct TCP connections,
+// Never used twice in a session: 0 to 63 UDP, 255 the SSH channel, 256 and up TCP connections, or SSH ones,
 // one id a connection.
 using ChannelId = std::uint16_t;
 inline constexpr ChannelId kMaxDatagramChannels = 64;

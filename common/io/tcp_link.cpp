@@ -161,10 +161,12 @@ void TcpConnector::on_end() {
   if (!stopped_) retry();
 }
 
-void TcpConnector::hurry() {
-  if (!proved_ || stopped_ || link_ || is_trying()) return;
+bool TcpConnector::hurry() {
+  if (!proved_ || stopped_ || link_) return false;
+  if (is_trying()) return true;
   candidate_ = *proved_;
   connect();
+  return true;
 }
 
 TcpLinks::TcpLinks(Driver& driver, std::vector<Endpoint> candidates)
@@ -208,7 +210,9 @@ void TcpLinks::on_link_end(ChannelId id) {
 }
 
 void TcpLinks::hurry() {
-  if (!connectors_.empty()) connectors_.front()->hurry();
+  for (const auto& connector : connectors_) {
+    if (connector->hurry()) return;
+  }
 }
 
 void TcpLinks::stop() {

@@ -35,8 +35,8 @@ class TcpConnector {
   // It has ended, and another one is made.
   void on_end();
   // There is something to send: where one has been proved before, and none stands or is being made, it is not waited any
-  // more.
-  void hurry();
+  // more. True: one is being made.
+  bool hurry();
 
   bool is_stopped() const { return stopped_; }
   std::optional<ChannelId> link() const { return link_; }

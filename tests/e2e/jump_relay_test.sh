@@ -105,11 +105,25 @@ err_is err
 
 step "a jump host whose server forwards nothing, though its sshd does"
 mkdir "$dir/strict"
-printf '#!/bin/sh\nexec "%s" --no-forwards "$@"\n' "$MCDTP_BIN/mcdtp-server" >"$dir/strict/mcdtp-server"
-chmod +x "$dir/strict/mcdtp-server"
+strict_server() { # [OPTION]
+  printf '#!/bin/sh\nexec "%s" %s "$@"\n' "$MCDTP_BIN/mcdtp-server" "${1-}" >"$dir/strict/mcdtp-server"
+  chmod +x "$dir/strict/mcdtp-server"
+}
+strict_server --no-forwards
 SSHD_PATH=$dir/strict gate_start
 over_gate 2 -v
 err_has "^mcdtp-shim (gate): going on as ssh: the jump host's server forwards nothing$"
+over_gate 1
+err_is err
+
+step "... and has forwarded before: one run fails"
+strict_server
+SSHD_PATH=$dir/strict gate_start
+over_gate 1 -v
+err_has "$by_relay"
+strict_server --no-forwards
+status 255 bounded "$SHIM" -F "$dir/config" far true </dev/null
+err_has "stdio forwarding failed"
 over_gate 1
 err_is err
 
