@@ -404,7 +404,7 @@ std::unique_ptr<Login> log_in(const Options& options, const Libssh2Choice& choic
       login->result = GreetingFinder::Result::kNone;
   }
   login->done = watch.is_logged_in();
-  login->further_ssh = further_words(options, choice.config);
+  if (!goes_directly && options.channels > 1) login->further_ssh = further_words(options, choice.config);
   return login;
 }
 

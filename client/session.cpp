@@ -285,7 +285,7 @@ void ClientSession::on_stream_news(const StreamNews& news) {
   const bool done_with = news.kind == StreamNews::Kind::kDelivered || news.kind == StreamNews::Kind::kStopped;
   if (!forwarding_.on_news(news)) on_own_news(news);
   if (done_with) end_if_done();
-  if (!ended_) want_links();
+  if (!ended_ && options_.transport == Transport::kSsh) want_links();
 }
 
 void ClientSession::on_own_news(const StreamNews& news) {

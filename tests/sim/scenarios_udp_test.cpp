@@ -484,12 +484,16 @@ TEST(UdpScenario, ALinkThatStandsAndCarriesNothingIsPassedOver) {
                               seconds(200)));
 }
 
+WorldSettings known_blocked(double ssh_rate_bps) {
+  WorldSettings settings = blocked(milliseconds(20));
+  settings.ssh_rate_bps = ssh_rate_bps;
+  settings.client_doubts_udp = true;
+  return settings;
+}
+
 // What it holds comes sooner by the others.
 TEST(UdpScenario, OneOfManyLinksThatCarriesNothingIsPassedOverSoon) {
-  WorldSettings settings = blocked(milliseconds(20));
-  settings.ssh_rate_bps = 10e6;
-  settings.client_doubts_udp = true;
-  World world(settings);
+  World world(known_blocked(10e6));
   for (ChannelId i = 0; i < 4; ++i) world.connect_tcp(static_cast<ChannelId>(kFirstTcpChannel + i));
   world.client.send(kStdio, 5'000'000);
   world.server.send(kStdio, 5'000'000);
@@ -503,10 +507,7 @@ TEST(UdpScenario, OneOfManyLinksThatCarriesNothingIsPassedOverSoon) {
 
 // Whoever stands between has forgotten them all. Not one after the other is waited for, also by who carried next to nothing.
 TEST(UdpScenario, LinksThatCarryNothingAreFoundTogether) {
-  WorldSettings settings = blocked(milliseconds(20));
-  settings.ssh_rate_bps = 20e6;
-  settings.client_doubts_udp = true;
-  World world(settings);
+  World world(known_blocked(20e6));
   for (ChannelId i = 0; i < 4; ++i) world.connect_tcp(static_cast<ChannelId>(kFirstTcpChannel + i));
   world.client.send(kStdio, 20'000'000);
   world.at(milliseconds(500), [&] {
@@ -520,10 +521,7 @@ TEST(UdpScenario, LinksThatCarryNothingAreFoundTogether) {
 
 // After an outage the SSH connection's TCP waits for long before it sends again what it holds, and the stream for that.
 TEST(UdpScenario, ALinkThatComesCarriesWhatStandsOnSsh) {
-  WorldSettings settings = blocked(milliseconds(20));
-  settings.ssh_rate_bps = 20e6;
-  settings.client_doubts_udp = true;
-  World world(settings);
+  World world(known_blocked(20e6));
   world.connect_tcp(kFirstTcpChannel);
   world.client.send(kStdio, 10'000'000);
   world.at(milliseconds(300), [&] {
@@ -580,10 +578,8 @@ TEST(UdpScenario, WhereNoUdpEverCameNoWayIsSought) {
 
 // Further SSH connections carry as much as the first, and are not held up by it.
 TEST(UdpScenario, SshConnectionsShareTheDataAndOneThatStallsIsPassedOver) {
-  WorldSettings settings = blocked(milliseconds(20));
-  settings.client_doubts_udp = true;
+  WorldSettings settings = known_blocked(10e6);  // each
   settings.links_go_by_ssh = true;
-  settings.ssh_rate_bps = 10e6;  // of each
   World world(settings);
   world.connect_tcp(kFirstTcpChannel);
   world.connect_tcp(kFirstTcpChannel + 1);
