@@ -129,10 +129,17 @@ Duration Channel::wished_interval() const {
   return flow != nullptr && flow->sends_trains() ? Duration{} : report_interval();
 }
 
+// Some reports may be lost.
+void Channel::on_waited(Time now, Duration waited) {
+  waited_.tell_time(now);
+  waited_.note(std::min<Duration>(waited - kReportsLost * report_interval(), kMostWait));
+}
+
 // Where nothing comes on the channel its reports come by the control link alone.
 Duration Channel::longest_report_delay() const {
   const bool by_link = !receipts.has_anything() || reports_by_link_ >= kReportsByLink;
-  return Receipts::kMaxInterval + (by_link ? Receipts::kIntervalsOnLink * report_interval() : Duration{});
+  return Receipts::kMaxInterval + waited_.get() +
+         (by_link ? Receipts::kIntervalsOnLink * report_interval() : Duration{});
 }
 
 bool Channel::floor_due(Time now) const {

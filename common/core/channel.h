@@ -7,6 +7,7 @@
 #include "common/core/capacity.h"
 #include "common/core/flow.h"
 #include "common/core/loss.h"
+#include "common/core/of_late.h"
 #include "common/core/path_mtu.h"
 #include "common/core/paths.h"
 #include "common/core/quick_variation.h"
@@ -77,6 +78,8 @@ class Channel {
     reports_by_link_ = by_datagram ? 0 : std::min(reports_by_link_ + 1, kReportsByLink);
     unreported_ = 0;
   }
+  // What a report covers first had waited for it, since so long before what it covers last was sent.
+  void on_waited(Time now, Duration waited);
   // A packet came. How many have since a report covered any of what is out.
   std::size_t count_unreported() {
     return unreported_ = sent.packets_outstanding() > 0 ? unreported_ + 1 : 0;
@@ -146,6 +149,9 @@ class Channel {
   bool paused = false;   // a stream channel: by the pacer, when last asked
 
  private:
+  // The peer's host stands still for so long, at most, of late.
+  static constexpr Duration kWaitLife = seconds(10);
+  static constexpr Duration kMostWait = milliseconds(500);
   // So many reports in a row by the control link: nothing comes on the channel. Fewer may have been the faster.
   static constexpr int kReportsByLink = 4;
 
@@ -167,6 +173,7 @@ class Channel {
   int reports_by_link_ = 0;     // in a row
   std::size_t unreported_ = 0;  // see count_unreported()
   bool ping_due_ = false;
+  LargestOfLate<Duration> waited_{kWaitLife, Duration{}};  // for reports, longer than chance explains
   std::deque<PathId> to_probe_;
   Time next_probe_ = kNever;
   Time hurried_where_heard_{};

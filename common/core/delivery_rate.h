@@ -24,12 +24,19 @@ class DeliveryRate {
     // shows how fast it was sent, not what the path takes.
     if (in_flight == 0) arrived_ = {sent_, now, now};
     sent_ += size;
-    return {sent_, lost_, arrived_, train_up_to(now, size), arrived_.sent < limited_until_};
+    return {sent_,
+            lost_,
+            arrived_,
+            train_up_to(now, size),
+            arrived_.sent < limited_until_,
+            arrived_.sent < host_limited_until_};
   }
 
   // The packet about to be sent takes the last there is to send: no span across this point says what the path
   // can do.
   void on_application_limited() { limited_until_ = sent_ + 1; }
+  // Before the packet about to be sent the host stood still: likewise, but it is our own doing.
+  void on_host_limited() { host_limited_until_ = sent_ + 1; }
 
   // This much more was declared lost, in bytes. Before on_arrived() for what the same report covers.
   void on_lost(std::uint64_t bytes) { lost_ += static_cast<std::int64_t>(bytes); }
@@ -42,6 +49,7 @@ class DeliveryRate {
     double loss = 0;     // share of these bytes that was lost
     ArrivalMark newest;  // this packet
     bool application_limited = true;
+    bool host_limited = false;
   };
   // The newest packet that a report covers; `rtt`: from its sending to its arrival there and the report's way
   // back.
@@ -54,7 +62,7 @@ class DeliveryRate {
     const auto bytes = static_cast<double>(mark.sent - snapshot.arrived.sent);
     const auto lost = static_cast<double>(lost_ - snapshot.lost);
     const double loss = bytes > 0 ? std::clamp(lost / bytes, 0.0, 1.0) : 0;
-    return {bytes / to_seconds(span), loss, mark, snapshot.application_limited};
+    return {bytes / to_seconds(span), loss, mark, snapshot.application_limited, snapshot.host_limited};
   }
 
   // Bytes sent, ever.
@@ -76,6 +84,7 @@ class DeliveryRate {
   std::int64_t lost_ = 0;  // may fall below 0: on_found()
   ArrivalMark arrived_;    // the newest packet that arrived
   std::uint64_t limited_until_ = 0;
+  std::uint64_t host_limited_until_ = 0;
   Time train_began_{};
   std::uint32_t train_ = 0;  // bytes
 };

@@ -21,6 +21,7 @@ void Flow::set_pace(Time now) {
 }
 
 DeliverySnapshot Flow::on_sent(Time now, std::size_t size) {
+  if (pacer_.take_missed()) delivery_.on_host_limited();
   DeliverySnapshot snapshot = delivery_.on_sent(now, size, in_flight_);
   snapshot.quiet = congestion_->quiet(now);
   return snapshot;
@@ -51,6 +52,7 @@ void Flow::take_rate(const SentPacket& newest, ReportSample& sample) {
   sample.rate = rate.rate;
   sample.rate_loss = rate.loss;
   sample.application_limited = rate.application_limited;
+  sample.host_limited = rate.host_limited;
 }
 
 void Flow::on_report(ReportSample& sample) {

@@ -57,7 +57,8 @@ void LossDetector::cover(Time now, PacketNumber number, SentPackets& sent, Repor
   sent.resolve(*packet, SentPacket::State::kCovered);
 }
 
-bool LossDetector::on_report(Time now, const ReportFrame& report, SentPackets& sent, ReportNews& news) {
+bool LossDetector::on_report(Time now, Time arrived, const ReportFrame& report, SentPackets& sent,
+                             ReportNews& news) {
   const PacketNumber largest = report.ranges.front().end - 1;
   if (largest >= sent.next()) return false;
   // Reports travel on two links: an older one may have waited on its way.
@@ -65,7 +66,7 @@ bool LossDetector::on_report(Time now, const ReportFrame& report, SentPackets& s
   newest_sequence_ = std::max(report.sequence, newest_sequence_);
   const SentPacket* newest = overtaken ? nullptr : sent.find(largest);
   if (newest != nullptr && newest->state == SentPacket::State::kOutstanding)
-    news.rtt = rtt_.sample(now - newest->sent_at, report.delay);
+    news.rtt = rtt_.sample(arrived - newest->sent_at, report.delay);
   news.newer = !largest_covered_ || largest > *largest_covered_;
   largest_covered_ = std::max(largest, largest_covered_.value_or(0));
   for (const Range& range : report.ranges) {

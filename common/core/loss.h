@@ -77,7 +77,9 @@ class LossDetector {
   // False: a number that was never sent is named; nothing was changed. A report costs what is new in it, and for
   // each of its ranges a search. One that others have overtaken still counts, for it may name what they had no
   // room for; only its delay is of no use any more.
-  [[nodiscard]] bool on_report(Time now, const ReportFrame& report, SentPackets& sent, ReportNews& news);
+  // `arrived`: when it came; `now`: when it is read.
+  [[nodiscard]] bool on_report(Time now, Time arrived, const ReportFrame& report, SentPackets& sent,
+                               ReportNews& news);
   // The packets that are lost by now; they are resolved as such. Costs what is lost: of two packets outstanding
   // the older is always lost first, so that it ends at the first that is not. `report_delay`: how long the receiver
   // holds a report: what came a little late stands in the next.

@@ -40,6 +40,8 @@ class Pacer {
     waits_ = !open_;
     return open_;
   }
+  // Whether it was woken so late, since this was last asked, that it missed more than may be made up for.
+  bool take_missed() { return std::exchange(has_missed_, false); }
   // Something else holds back: there is nothing to send, or the window is full.
   void stop_waiting() {
     waits_ = false;
@@ -74,7 +76,9 @@ class Pacer {
     const Time since = std::exchange(last_, std::max(now, last_));
     if (unpaced()) return;
     const double most = waits_ ? depth() : std::clamp(tokens_, most_saved(), depth());
-    tokens_ = std::min(most, tokens_ + rate_ * to_seconds(last_ - since));
+    const double due = tokens_ + rate_ * to_seconds(last_ - since);
+    has_missed_ = has_missed_ || (waits_ && due > most);
+    tokens_ = std::min(most, due);
   }
 
   double rate_ = 1e6;                       // bytes/s
@@ -84,6 +88,7 @@ class Pacer {
   double missed_ = to_seconds(kMostSaved);  // s
   bool open_ = true;
   bool waits_ = false;  // somebody, for it to open
+  bool has_missed_ = false;
   Time last_{};
 };
 

@@ -7,7 +7,7 @@
 
 namespace mcdtp {
 
-bool Receipts::on_packet(Time now, PacketNumber number) {
+bool Receipts::on_packet(Time arrived, PacketNumber number) {
   // A number that no report could name is none.
   if (number < floor_ || number > kMaxVarint || seen_.add(number, number + 1) == 0) {
     ++duplicates_;
@@ -17,8 +17,8 @@ bool Receipts::on_packet(Time now, PacketNumber number) {
   ++unreported_;
   new_gap_ = after_pause_ = false;
   if (is_highest(number)) {
-    after_pause_ = now - largest_at_ > kMinInterval;
-    largest_at_ = now;
+    after_pause_ = arrived - largest_at_ > kMinInterval;
+    largest_at_ = arrived;
     new_gap_ = seen_.size() > 1 && seen_.back().size() == 1;
   }
   if (seen_.size() > kMaxRanges) {

@@ -24,7 +24,7 @@ class Receipts {
 
   // Whether the number is new; one below the floor, or over kMaxVarint, never is. The packet must have been
   // authenticated.
-  [[nodiscard]] bool on_packet(Time now, PacketNumber number);
+  [[nodiscard]] bool on_packet(Time arrived, PacketNumber number);
   // What was learnt from the packet last noted: whether it asks for a report, and whether its sender
   // had nothing left to send.
   void schedule(Time now, bool asks_for_report, bool nothing_left);

@@ -55,6 +55,7 @@ struct DeliverySnapshot {
   ArrivalMark arrived;      // the newest packet known to have arrived
   std::uint32_t train = 0;  // bytes sent at once, this packet the last of them
   bool application_limited = false;
+  bool host_limited = false;
   bool quiet = false;  // sent while the congestion controller was quiet()
 };
 

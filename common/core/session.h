@@ -105,9 +105,10 @@ class Session {
   void set_kernel_drops(ChannelId id, std::uint64_t total);
 
   // ---- packets ----
-  // `size`: of the whole datagram or record. False: a duplicate, dropped.
-  bool on_packet(Time now, ChannelId channel, PathId from, PacketNumber number, std::uint8_t flags,
-                 Bytes frames, std::size_t size);
+  // `arrived`: when the system here took it in, at most `now`. `size`: of the whole datagram or record. False: a duplicate,
+  // dropped.
+  bool on_packet(Time now, Time arrived, ChannelId channel, PathId from, PacketNumber number,
+                 std::uint8_t flags, Bytes frames, std::size_t size);
   // The packet before came from the host that has logged in, see Paths.
   void on_validated(ChannelId channel, PathId path);
   // The client is expected to send from there, by its kPeerPort and the host that has logged in, see Paths.
@@ -174,9 +175,9 @@ class Session {
   bool is_tried(const Channel& channel) const;
 
   // receiving
-  void on_frame(Time now, Channel& channel, const Frame& frame);
+  void on_frame(Time now, Time arrived, Channel& channel, const Frame& frame);
   void note_peer_drops(Channel& channel, std::uint64_t total);
-  void on_report(Time now, const Channel& from, const ReportFrame& report);
+  void on_report(Time now, Time arrived, const Channel& from, const ReportFrame& report);
   void on_floor(const FloorFrame& floor);
   void on_exchange(Time now, const ExchangeFrame& exchange);
   void on_set(Time now, const SetFrame& set);

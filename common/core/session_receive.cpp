@@ -6,11 +6,11 @@
 // The receiving half: packets, the frames in them, and what reports say of what we sent.
 namespace mcdtp {
 
-bool Session::on_packet(Time now, ChannelId id, PathId from, PacketNumber number, std::uint8_t flags,
-                        Bytes frames, std::size_t size) {
+bool Session::on_packet(Time now, Time arrived, ChannelId id, PathId from, PacketNumber number,
+                        std::uint8_t flags, Bytes frames, std::size_t size) {
   Channel* channel = find(id);
   if (channel == nullptr || peer_failed_) return false;
-  if (!channel->receipts.on_packet(now, number)) return false;
+  if (!channel->receipts.on_packet(arrived, number)) return false;
   if (channel->is_datagram()) on_datagram(now, *channel, from, size, channel->receipts.is_highest(number));
   channel->statistics.bytes_received += size;
   Reader reader(frames);
@@ -18,7 +18,7 @@ bool Session::on_packet(Time now, ChannelId id, PathId from, PacketNumber number
   while (const auto frame = read_frame(reader)) {
     asks =
         asks || !(std::holds_alternative<ReportFrame>(*frame) || std::holds_alternative<FloorFrame>(*frame));
-    on_frame(now, *channel, *frame);
+    on_frame(now, arrived, *channel, *frame);
     // A frame may have closed the channel.
     if (peer_failed_ || (channel = find(id)) == nullptr) return true;
   }
@@ -49,11 +49,11 @@ void Session::on_expected(Time now, ChannelId id, PathId path) {
   if (channel != nullptr && channel->paths.expect(path) && (id == 0 || udp_heard_)) channel->probe_soon(now);
 }
 
-void Session::on_frame(Time now, Channel& channel, const Frame& frame) {
+void Session::on_frame(Time now, Time arrived, Channel& channel, const Frame& frame) {
   if (const auto* data = std::get_if<DataFrame>(&frame)) {
     return accept(streams_.on_data(now, *data, channel.loss.rtt().smoothed()));
   }
-  if (const auto* report = std::get_if<ReportFrame>(&frame)) return on_report(now, channel, *report);
+  if (const auto* report = std::get_if<ReportFrame>(&frame)) return on_report(now, arrived, channel, *report);
   if (const auto* floor = std::get_if<FloorFrame>(&frame)) return on_floor(*floor);
   if (const auto* credit = std::get_if<StreamCreditFrame>(&frame)) return streams_.on_stream_credit(*credit);
   if (const auto* credit = std::get_if<SessionCreditFrame>(&frame))
@@ -132,10 +132,10 @@ void Session::note_peer_drops(Channel& channel, std::uint64_t total) {
   statistics_.peer_kernel_drops += total - std::exchange(channel.statistics.peer_kernel_drops, total);
 }
 
-void Session::on_report(Time now, const Channel& from, const ReportFrame& report) {
+void Session::on_report(Time now, Time arrived, const Channel& from, const ReportFrame& report) {
   Channel* channel = find(report.channel);
   ReportNews news;
-  if (channel == nullptr || !channel->loss.on_report(now, report, channel->sent, news)) {
+  if (channel == nullptr || !channel->loss.on_report(now, arrived, report, channel->sent, news)) {
     ++statistics_.bad_reports;
     return;
   }
@@ -147,8 +147,9 @@ void Session::on_report(Time now, const Channel& from, const ReportFrame& report
   const bool was_proved = channel->proved();
   ReportSample sample;
   sample.rtt = news.rtt;
-  if (news.rtt) channel->way_back.on_report(now, now - report.delay, report.arrived);
+  if (news.rtt) channel->way_back.on_report(now, arrived - report.delay, report.arrived);
   cover_all(now, *channel, news, sample);
+  if (channel->is_datagram()) channel->on_waited(now, sample.waited);
   if (channel->is_datagram()) copies_.on_report(news.covered.size(), 0);
   if (channel->is_datagram()) channel->flow->on_found(sample.found);
   if (!news.covered.empty()) channel->on_reported(now, from.is_datagram());
@@ -161,13 +162,17 @@ void Session::on_report(Time now, const Channel& from, const ReportFrame& report
 }
 
 void Session::cover_all(Time now, Channel& channel, const ReportNews& news, ReportSample& sample) {
+  Time first = kNever, last{};
   for (const PacketNumber number : news.covered) {
     SentPacket& packet = *channel.sent.find(number);
     if (mtu_covered(now, channel, number, packet)) continue;
     sample.covered += packet.size;
+    first = std::min(first, packet.sent_at);
+    last = std::max(last, packet.sent_at);
     if (packet.snapshot.quiet) sample.quiet_covered += packet.size;
     cover(now, channel, packet);
   }
+  sample.waited = std::max<Duration>(last - first, {});
   for (const PacketNumber number : news.covered_late) {
     SentPacket& packet = *channel.sent.find(number);
     if (mtu_covered(now, channel, number, packet)) continue;
@@ -321,14 +326,16 @@ Duration Session::least_rtt() const {
 }
 
 // Where the peer sends much as well, its own queue is on the way back and in each RTT; all is answered late, and ours moves
-// more. Neither is a queue of ours, nor unrest of the path.
+// more; its reports wait for their turn. None of it is a queue of ours, unrest of the path, or a host that stands still.
 void Session::note_rtt(Time now, Channel& channel, ReportSample& sample) {
   taken_of_late_.note(now, streams_.bytes_taken());
   const bool both_send = taken_of_late_.is_much(now);
   sample.rtt_variation = channel.loss.rtt().variation();
   sample.rtt = own_rtt(channel, sample.rtt, both_send);
   if (sample.rtt) channel.quick_variation.on_sample(*sample.rtt);
-  if (both_send) sample.rtt_variation = std::min(sample.rtt_variation, channel.quick_variation.get());
+  if (!both_send) return;
+  sample.rtt_variation = std::min(sample.rtt_variation, channel.quick_variation.get());
+  sample.waited = {};
 }
 
 void Session::count_in_flight() {

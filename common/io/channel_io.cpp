@@ -61,10 +61,8 @@ bool UdpChannel::is_newest(const Session& session, PacketNumber number) const {
 }
 
 bool UdpChannel::receive(ReceiveBatch& batch, Session& session) {
-  // Of the time after the read: one from before it lies before the arrival of what came meanwhile, and on a busy
-  // machine makes RTTs shorter than the path's.
-  std::optional<Time> arrived;
-  const bool more = socket_->receive(batch, [&](const Endpoint& from, MutableBytes datagram) {
+  std::optional<Time> read;
+  const bool more = socket_->receive(batch, [&](const Endpoint& from, MutableBytes datagram, Time arrived) {
     const auto header = decode_header(datagram);
     const auto frames = header ? opener_.open(datagram) : std::nullopt;
     auto path = frames ? find_path(from) : std::nullopt;
@@ -77,8 +75,8 @@ bool UdpChannel::receive(ReceiveBatch& batch, Session& session) {
       ++unopened_;
       return;
     }
-    if (!arrived) arrived = now();
-    session.on_packet(*arrived, id_, *path, header->number, header->flags, *frames, datagram.size());
+    if (!read) read = now();
+    session.on_packet(*read, arrived, id_, *path, header->number, header->flags, *frames, datagram.size());
     if (is_new && is_login_host(from)) session.on_validated(id_, *path);
   });
   session.set_kernel_drops(id_, socket_->counters().kernel_drops);
@@ -155,7 +153,8 @@ PipeChannel::PipeChannel(ChannelId id, BytePipe pipe, const SessionKeys* keys, R
 
 BytePipe::Status PipeChannel::receive(Session& session) {
   bool bad = false;
-  // As of a datagram channel.
+  // Of the time after the read: one from before it lies before the arrival of what came meanwhile, and on a busy machine
+  // makes RTTs shorter than the path's.
   std::optional<Time> arrived;
   const BytePipe::Status status = pipe_.read([&](MutableBytes packet) {
     const auto header = decode_header(packet);
@@ -167,7 +166,7 @@ BytePipe::Status PipeChannel::receive(Session& session) {
     bad = !frames;
     if (bad) return;
     if (!arrived) arrived = now();
-    session.on_packet(*arrived, id_, 0, header->number, header->flags, *frames, packet.size());
+    session.on_packet(*arrived, *arrived, id_, 0, header->number, header->flags, *frames, packet.size());
   });
   return bad ? BytePipe::Status::kBroken : status;
 }

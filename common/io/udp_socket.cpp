@@ -52,6 +52,18 @@ Bytes gso_piece(Bytes data, std::size_t segment_size) {
   return data.first(std::min(data.size(), segments * segment_size));
 }
 
+// A timespec, or what is laid out as one of 64 bits.
+bool is_stamp(const cmsghdr& entry) {
+  return entry.cmsg_level == SOL_SOCKET && entry.cmsg_type == SO_TIMESTAMPNS &&
+         entry.cmsg_len >= CMSG_LEN(sizeof(timespec));
+}
+
+timespec stamp_of(const cmsghdr& entry) {
+  timespec stamp;
+  std::memcpy(&stamp, CMSG_DATA(&entry), sizeof stamp);
+  return stamp;
+}
+
 iovec iovec_of(Bytes bytes) { return {const_cast<std::uint8_t*>(bytes.data()), bytes.size()}; }
 
 template <class Call>
@@ -107,6 +119,7 @@ UdpSocket::UdpSocket(asio::io_context& io, const Options& options)
       descriptor_(io, open_socket(options.local.family())),
       is_v6_(!options.local.is_v4()) {
   set_options(options.buffer_bytes);
+  arrivals_.on_read(now(), time_of_day());
   bind_to(options.local, options.ports);
 }
 
@@ -124,6 +137,7 @@ void UdpSocket::set_options(int buffer_bytes) {
   set(SOL_SOCKET, SO_RCVBUF, buffer_bytes);
   set(SOL_SOCKET, SO_SNDBUF, buffer_bytes);
   set(SOL_SOCKET, SO_RXQ_OVFL, 1);
+  set(SOL_SOCKET, SO_TIMESTAMPNS, 1);
   counters_.gro = set(IPPROTO_UDP, UDP_GRO, 1);
   // Sets nothing, but asks: a kernel that does not know UDP_SEGMENT ignores it on a message, and sends one
   // huge datagram.
@@ -262,7 +276,10 @@ std::span<mmsghdr> UdpSocket::receive_messages(ReceiveBatch& batch) {
     ++counters_.receive_calls;
     const std::span<mmsghdr> messages = batch.prepare();
     const int n = uninterrupted([&] { return syscalls_.receive_many(descriptor_.fd(), messages); });
-    if (n >= 0) return messages.first(static_cast<std::size_t>(n));
+    if (n >= 0) {
+      arrivals_.on_read(now(), time_of_day());
+      return messages.first(static_cast<std::size_t>(n));
+    }
     if (errno == EAGAIN || errno == EWOULDBLOCK) break;
     CHECK(errno != EBADF && errno != ENOTSOCK && errno != EFAULT);
     ++counters_.receive_errors;
@@ -273,7 +290,7 @@ std::span<mmsghdr> UdpSocket::receive_messages(ReceiveBatch& batch) {
 // Nothing where it is not whole: without its end, or without the control message that says how to cut it.
 std::optional<UdpSocket::Message> UdpSocket::open_message(const mmsghdr& message) {
   const msghdr& header = message.msg_hdr;
-  const std::size_t segment_size = read_control(header);
+  const Control control = read_control(header);
   const auto from =
       Endpoint::from_sockaddr(static_cast<const sockaddr*>(header.msg_name), header.msg_namelen);
   if (!from || (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 ||
@@ -282,21 +299,22 @@ std::optional<UdpSocket::Message> UdpSocket::open_message(const mmsghdr& message
     return std::nullopt;
   }
   const MutableBytes data(static_cast<std::uint8_t*>(header.msg_iov->iov_base), message.msg_len);
-  return Message{*from, data, segment_size != 0 ? segment_size : std::max<std::size_t>(data.size(), 1)};
+  const std::size_t whole = std::max<std::size_t>(data.size(), 1);
+  return Message{*from, data, control.segment_size != 0 ? control.segment_size : whole, control.arrived};
 }
 
-// The size that GRO tells, or 0 where it has joined nothing.
-std::size_t UdpSocket::read_control(const msghdr& header) {
-  std::size_t segment_size = 0;
+UdpSocket::Control UdpSocket::read_control(const msghdr& header) {
+  Control control{0, arrivals_.arrived()};
   auto* const writable = const_cast<msghdr*>(&header);  // CMSG_NXTHDR asks for it and changes nothing
   for (cmsghdr* entry = CMSG_FIRSTHDR(writable); entry != nullptr; entry = CMSG_NXTHDR(writable, entry)) {
+    if (is_stamp(*entry)) control.arrived = arrivals_.arrived(stamp_of(*entry));
     std::uint32_t value = 0;
     if (entry->cmsg_len < CMSG_LEN(sizeof value)) continue;
     std::memcpy(&value, CMSG_DATA(entry), sizeof value);
-    if (entry->cmsg_level == IPPROTO_UDP && entry->cmsg_type == UDP_GRO) segment_size = value;
+    if (entry->cmsg_level == IPPROTO_UDP && entry->cmsg_type == UDP_GRO) control.segment_size = value;
     if (entry->cmsg_level == SOL_SOCKET && entry->cmsg_type == SO_RXQ_OVFL) note_kernel_drops(value);
   }
-  return segment_size;
+  return control;
 }
 
 // Processors that queue at once may tell their counts out of order; an older one says nothing new.

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "common/core/types.h"
+#include "common/io/arrival_clock.h"
 #include "common/io/descriptor.h"
 #include "common/io/endpoint.h"
 
@@ -79,7 +80,7 @@ class ReceiveBatch {
 
  private:
   friend class UdpSocket;
-  static constexpr std::size_t kControlBytes = 64;
+  static constexpr std::size_t kControlBytes = 128;
   struct Slot {
     sockaddr_storage from;
     alignas(cmsghdr) std::array<std::uint8_t, kControlBytes> control;
@@ -122,8 +123,9 @@ class UdpSocket {
   // REQUIRES: open, segment_size > 0. kDone is given only when all was accepted.
   [[nodiscard]] SendResult send(const Train& train);
 
-  // Reads once, and calls visit(const Endpoint& from, MutableBytes datagram) for each datagram that came, in
-  // order; the bytes are the visitor's to change until the call returns. Datagrams of no bytes are skipped.
+  // Reads once, and calls visit(const Endpoint& from, MutableBytes datagram, Time arrived) for each datagram that came, in
+  // order; the bytes are the visitor's to change until the call returns. `arrived`: when the kernel took it in, however much
+  // later this was called; no later than now. Datagrams of no bytes are skipped.
   // True: there may be more. REQUIRES: open, and that the visitor does not close it or use the batch.
   template <class Visitor>
   [[nodiscard]] bool receive(ReceiveBatch& batch, Visitor&& visit) {
@@ -135,7 +137,7 @@ class UdpSocket {
         const MutableBytes datagram = rest.first(std::min(rest.size(), whole->segment_size));
         rest = rest.subspan(datagram.size());
         ++counters_.datagrams_received;
-        visit(whole->from, datagram);
+        visit(whole->from, datagram, whole->arrived);
       }
     }
     return messages.size() == ReceiveBatch::kMessages;
@@ -147,6 +149,12 @@ class UdpSocket {
     Endpoint from;
     MutableBytes data;
     std::size_t segment_size;  // at least 1; of the last one at most
+    Time arrived;
+  };
+  // What the kernel says of one.
+  struct Control {
+    std::size_t segment_size = 0;  // 0: GRO has joined nothing
+    Time arrived{};
   };
   // An address as this socket's family wants it.
   struct Destination {
@@ -167,13 +175,14 @@ class UdpSocket {
 
   std::span<mmsghdr> receive_messages(ReceiveBatch& batch);
   std::optional<Message> open_message(const mmsghdr& message);
-  std::size_t read_control(const msghdr& header);
+  Control read_control(const msghdr& header);
   void note_kernel_drops(std::uint32_t total);
 
   UdpSyscalls& syscalls_;
   Descriptor descriptor_;
   Endpoint local_;
   bool is_v6_;
+  ArrivalClock arrivals_;
   std::uint32_t last_drops_ = 0;  // the kernel's own count, which wraps
   UdpCounters counters_;
 };

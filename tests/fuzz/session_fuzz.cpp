@@ -150,7 +150,7 @@ class Pair {
   void arrive(bool from_client, const Flying& flight) {
     End& to = end(!from_client);
     const std::uint64_t before = to.session.statistics().bad_reports;
-    const bool taken = to.session.on_packet(now_, flight.channel, flight.path, flight.packet.number,
+    const bool taken = to.session.on_packet(now_, now_, flight.channel, flight.path, flight.packet.number,
                                             flight.packet.flags, flight.frames, flight.frames.size() + 27);
     CHECK(!taken || to.session.statistics().bad_reports >= before + flight.lies);
     CHECK(!to.session.peer_failed());
@@ -278,7 +278,7 @@ void hostile(Choices choices, Role role) {
     const Bytes given = choices.take(length);
     std::vector<std::uint8_t> frames(given.begin(), given.end());
     if (length > 200) append_report(frames, any_report(choices, id, length % 50), length);
-    end.session.on_packet(now, id, what >> 6, number, what >> 4 & 3, frames, frames.size() + 27);
+    end.session.on_packet(now, now, id, what >> 6, number, what >> 4 & 3, frames, frames.size() + 27);
     end.take_news();
     if ((what & 16) != 0) end.write(kStdio, 3000);
     now += milliseconds(what >> 5);

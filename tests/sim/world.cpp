@@ -161,19 +161,20 @@ std::optional<Time> Host::time_of(SessionEventKind kind) const {
   return std::nullopt;
 }
 
-void Host::receive_datagram(ChannelId channel, PathId from, std::vector<std::uint8_t> packet) {
+void Host::receive_datagram(Time arrived, ChannelId channel, PathId from, std::vector<std::uint8_t> packet) {
   const auto header = decode_header(packet);
   const auto frames = header && header->channel == channel ? ends(channel).opener.open(packet) : std::nullopt;
   if (!frames) {
     ++unopened;
     return;
   }
-  session_.on_packet(world_.now(), channel, from, header->number, header->flags, *frames, packet.size());
+  session_.on_packet(world_.now(), arrived, channel, from, header->number, header->flags, *frames,
+                     packet.size());
   if (knows_peer_) session_.on_validated(channel, from);
 }
 
 void Host::receive_record(ChannelId channel, const OutgoingPacket& packet, std::vector<std::uint8_t> frames) {
-  session_.on_packet(world_.now(), channel, 0, packet.number, packet.flags, frames,
+  session_.on_packet(world_.now(), world_.now(), channel, 0, packet.number, packet.flags, frames,
                      frames.size() + kSealOverhead);
 }
 
@@ -444,10 +445,10 @@ bool World::carry_datagram(Role from, ChannelId channel, PathId path, std::vecto
     if (arrival.corrupt) copy[copy.size() / 2] ^= 1;
     // A client knows its server by the path it probed.
     const PathId source = from == Role::kServer ? 0 : path;
-    deliver(arrival.at + settings_.access_delay, to,
-            [&to, channel, source, copy = std::move(copy)]() mutable {
-              to.receive_datagram(channel, source, std::move(copy));
-            });
+    const Time at = arrival.at + settings_.access_delay;
+    deliver(at, to, [&to, at, channel, source, copy = std::move(copy)]() mutable {
+      to.receive_datagram(at, channel, source, std::move(copy));
+    });
   }
   return !arrivals.empty();
 }

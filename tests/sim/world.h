@@ -99,7 +99,7 @@ class Host {
   std::function<void(StreamId, const std::string& target)> on_opened;
 
   // What the world calls.
-  void receive_datagram(ChannelId channel, PathId from, std::vector<std::uint8_t> packet);
+  void receive_datagram(Time arrived, ChannelId channel, PathId from, std::vector<std::uint8_t> packet);
   void receive_record(ChannelId channel, const OutgoingPacket& packet, std::vector<std::uint8_t> frames);
   void wake();
   Time next_wake() const;

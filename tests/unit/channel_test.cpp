@@ -65,6 +65,25 @@ TEST(Channel, WhatNothingAnswersIsForgotten) {
   EXPECT_LT(most, 500u);
 }
 
+// A peer that stands still now and then is not asked each time whether it is there.
+TEST(Channel, TheProbeTimeOutAllowsForAHostThatStandsStill) {
+  Channel channel(0, true);
+  const SentPacket probe = probe_of(4);
+  channel.paths.set_candidates({4});
+  channel.on_covered(at(0s), probe);
+  channel.on_waited(at(0s), kReportsLost * channel.report_interval());
+  send(channel, at(0s), 4, true);
+  const Time usual = channel.next_timeout();
+  channel.on_waited(at(1s), 80ms);
+  const Duration allowed = 80ms - kReportsLost * channel.report_interval();
+  EXPECT_EQ(channel.next_timeout(), usual + allowed);
+  channel.on_waited(at(2s), 1h);
+  EXPECT_EQ(channel.next_timeout(), usual + 500ms);
+  channel.on_waited(at(9s), 1ms);
+  channel.on_waited(at(20s), 1ms);
+  EXPECT_EQ(channel.next_timeout(), usual);
+}
+
 TEST(Channel, KeepaliveWhenIdle) {
   Channel channel(0, true);
   channel.paths.set_candidates({4});
@@ -155,7 +174,8 @@ TEST(Channel, ReportIntervalIsAQuarterOfTheRttInBounds) {
     Channel channel(0, true);
     send(channel, at(0s), 0, true);
     ReportNews news;
-    EXPECT_TRUE(channel.loss.on_report(at(rtt), {0, 1, {}, 0, 0, 0, 0, {{0, 1}}}, channel.sent, news));
+    EXPECT_TRUE(
+        channel.loss.on_report(at(rtt), at(rtt), {0, 1, {}, 0, 0, 0, 0, {{0, 1}}}, channel.sent, news));
     return channel.report_interval();
   };
   EXPECT_EQ(interval_at(100us), Receipts::kMinInterval);

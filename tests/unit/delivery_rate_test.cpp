@@ -97,6 +97,17 @@ TEST(DeliveryRate, SpansAcrossALackOfDataAreMarked) {
   EXPECT_FALSE(steady(later, 1, 300, 100).application_limited);
 }
 
+TEST(DeliveryRate, SpansAcrossAHostsStandstillAreMarked) {
+  DeliveryRate delivery;
+  const SentPacket before = send(delivery, kStart, 0);
+  delivery.on_host_limited();
+  const SentPacket after = send(delivery, kStart + milliseconds(80), kSize);
+  EXPECT_FALSE(delivery.on_arrived(before, milliseconds(10)).host_limited);
+  EXPECT_TRUE(delivery.on_arrived(after, milliseconds(10)).host_limited);
+  const SentPacket later = send(delivery, kStart + milliseconds(95), kSize);
+  EXPECT_FALSE(delivery.on_arrived(later, milliseconds(10)).host_limited);
+}
+
 TEST(DeliveryRate, SilenceIsNotCounted) {
   DeliveryRate delivery;
   delivery.on_arrived(send(delivery, kStart, 0), milliseconds(10));

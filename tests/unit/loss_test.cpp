@@ -23,8 +23,8 @@ class Loss : public testing::Test {
   }
   ReportNews report(Duration when, std::vector<Range> ranges, Duration delay = {}) {
     ReportNews news;
-    EXPECT_TRUE(
-        loss.on_report(Time{} + when, {0, ++sequence, delay, 0, 0, 0, 0, std::move(ranges)}, sent, news));
+    EXPECT_TRUE(loss.on_report(Time{} + when, Time{} + when,
+                               {0, ++sequence, delay, 0, 0, 0, 0, std::move(ranges)}, sent, news));
     return news;
   }
   std::vector<PacketNumber> lost(Duration when, Duration report_delay = {}) {
@@ -37,6 +37,15 @@ class Loss : public testing::Test {
 };
 
 using Numbers = std::vector<PacketNumber>;
+
+// A host that stood still meanwhile finds it later.
+TEST_F(Loss, TheRoundTripEndsWhereTheReportArrives) {
+  send(0ms);
+  ReportNews news;
+  ASSERT_TRUE(loss.on_report(Time{} + 150ms, Time{} + 60ms, {0, 1, 10ms, 0, 0, 0, 0, {{0, 1}}}, sent, news));
+  EXPECT_EQ(news.rtt, 50ms);
+  EXPECT_EQ(loss.waiting_since(), Time{} + 150ms);
+}
 
 TEST_F(Loss, ThreeLaterPacketsMakeOneLost) {
   for (int i = 0; i < 5; ++i) send(i * 1ms);
@@ -112,7 +121,7 @@ TEST_F(Loss, ADelayLongerThanTheTripCoversAndGivesNoSample) {
 TEST_F(Loss, ReportOfANumberNeverSentChangesNothing) {
   send(0ms);
   ReportNews news;
-  EXPECT_FALSE(loss.on_report(Time{}, {0, 5, {}, 0, 0, 0, 0, {{0, 2}}}, sent, news));
+  EXPECT_FALSE(loss.on_report(Time{}, Time{}, {0, 5, {}, 0, 0, 0, 0, {{0, 2}}}, sent, news));
   EXPECT_EQ(sent.packets_outstanding(), 1u);
   EXPECT_EQ(report(1ms, {{0, 1}}).covered, Numbers{0});
 }

@@ -101,6 +101,19 @@ TEST(Pacer, ALongPathMakesUpForAQuarterOfItsRtt) {
   EXPECT_NEAR(sent_after_a_second(seconds(1), true), 12000 + 1e8 * 0.025, 1200);
 }
 
+TEST(Pacer, TellsOnceThatMoreWasMissedThanIsMadeUpFor) {
+  Pacer pacer = emptied(1e8, 12000, milliseconds(60));
+  EXPECT_FALSE(pacer.may_send(kStart + microseconds(50)));
+  drain(pacer, kStart + milliseconds(10), 1200);
+  EXPECT_FALSE(pacer.take_missed());
+  drain(pacer, kStart + milliseconds(40), 1200);
+  EXPECT_TRUE(pacer.take_missed());
+  EXPECT_FALSE(pacer.take_missed());
+  pacer.stop_waiting();
+  drain(pacer, kStart + seconds(1), 1200);
+  EXPECT_FALSE(pacer.take_missed()) << "there was nothing to send";
+}
+
 TEST(Pacer, WhoHadNothingToSendSavesUpLittle) {
   EXPECT_NEAR(sent_after_a_second(milliseconds(100), false), 12000 + 1e8 * 0.002, 1200);
 }

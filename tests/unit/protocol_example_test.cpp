@@ -137,8 +137,8 @@ Buffer set_packet() {
   const Buffer exchange = exchange_packet();
   const PacketHeader header = decode_header(exchange).value();
   const Bytes frames = Bytes(exchange).subspan(kHeaderSize);
-  EXPECT_TRUE(
-      server->on_packet(Time{}, kSshChannel, 0, header.number, header.flags, frames, exchange.size()));
+  EXPECT_TRUE(server->on_packet(Time{}, Time{}, kSshChannel, 0, header.number, header.flags, frames,
+                                exchange.size()));
   return next_packet(*server);
 }
 

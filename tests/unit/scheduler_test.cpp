@@ -28,7 +28,7 @@ class SchedulerTest : public testing::Test {
     put_in_flight(channel, 1200);
     ReportNews news;
     const ReportFrame report{channel.id(), number + 1, {}, 0, 1, 0, 0, {{number, number + 1}}};
-    EXPECT_TRUE(channel.loss.on_report(Time{rtt}, report, channel.sent, news));
+    EXPECT_TRUE(channel.loss.on_report(Time{rtt}, Time{rtt}, report, channel.sent, news));
     channel.capacity.on_report({Time{}, 1200, 1200, rtt, 5ms});
     scheduler_.compare(channels_);
   }

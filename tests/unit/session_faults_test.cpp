@@ -28,7 +28,7 @@ TEST(SessionFaults, NoReportsOfAStreamChannel) {
   PacketNumber number = 0;
   for (; !is_fault() && number < 1'000'000; ++number) {
     now += milliseconds(1);
-    session.on_packet(now, kSshChannel, 0, number, kCarriesNewBytes, ping, 13);
+    session.on_packet(now, now, kSshChannel, 0, number, kCarriesNewBytes, ping, 13);
     session.on_timeout(now);
     while (session.poll_packet(now, kSshChannel, room)) {
     }
@@ -59,8 +59,8 @@ class OpensForEver {
     for (const ControlFrame& frame :
          {ControlFrame{OpenFrame{id, "x"}}, ControlFrame{ResetFrame{id, 0}}, ControlFrame{StopFrame{id}}})
       write_frame(out, frame);
-    server_.on_packet(kBegin, kSshChannel, 0, number_++, kCarriesNewBytes, Bytes(frames).first(out.size()),
-                      256);
+    server_.on_packet(kBegin, kBegin, kSshChannel, 0, number_++, kCarriesNewBytes,
+                      Bytes(frames).first(out.size()), 256);
     while (const auto news = server_.poll_stream_news()) {
       if (news->kind == StreamNews::Kind::kOpened)
         server_.streams().refuse(news->stream, ResetReason::kRefused);

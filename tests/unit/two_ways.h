@@ -90,7 +90,7 @@ class TwoWays {
 
   void give(Session& to, const Flying& one) {
     if (one.channel < kSshChannel && one.packet.path == cut_) return;
-    to.on_packet(now_, one.channel, one.packet.path, one.packet.number, one.packet.flags, one.frames,
+    to.on_packet(now_, now_, one.channel, one.packet.path, one.packet.number, one.packet.flags, one.frames,
                  one.frames.size() + kSealOverhead);
   }
 

@@ -12,7 +12,11 @@
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
+
+#include "common/io/system.h"
 
 namespace mcdtp {
 namespace {
@@ -28,6 +32,7 @@ class FaultySyscalls : public UdpSyscalls {
  public:
   bool has_gso = true;
   bool has_gro = true;
+  bool has_stamps = true;
   std::deque<int> send_errors;
   std::deque<int> send_many_errors;
   std::deque<int> receive_errors;
@@ -40,6 +45,7 @@ class FaultySyscalls : public UdpSyscalls {
       errno = ENOPROTOOPT;
       return -1;
     }
+    if (level == SOL_SOCKET && name == SO_TIMESTAMPNS && !has_stamps) return 0;
     return UdpSyscalls::set_option(fd, level, name, value);
   }
   ssize_t send(int fd, const msghdr& message) override {
@@ -102,7 +108,7 @@ class UdpSocketTest : public ::testing::Test {
   std::vector<Datagram> collect(UdpSocket& from, std::size_t count) {
     std::vector<Datagram> out;
     while (out.size() < count && wait_readable(from)) {
-      (void)from.receive(batch_, [&](const Endpoint& source, MutableBytes datagram) {
+      (void)from.receive(batch_, [&](const Endpoint& source, MutableBytes datagram, Time) {
         last_source_ = source;
         out.emplace_back(datagram.begin(), datagram.end());
       });
@@ -112,8 +118,8 @@ class UdpSocketTest : public ::testing::Test {
   // All that is there now.
   std::vector<Datagram> drain(UdpSocket& from) {
     std::vector<Datagram> out;
-    while (from.receive(batch_,
-                        [&](const Endpoint&, MutableBytes d) { out.emplace_back(d.begin(), d.end()); })) {
+    while (from.receive(
+        batch_, [&](const Endpoint&, MutableBytes d, Time) { out.emplace_back(d.begin(), d.end()); })) {
     }
     return out;
   }
@@ -144,6 +150,19 @@ class UdpSocketTest : public ::testing::Test {
     EXPECT_TRUE(drain(*receiver_).empty()) << "datagrams that nobody sent";
   }
 
+  // Of a datagram that has waited: when it came, as its receiver is told, and a moment between that and its being read.
+  std::pair<Time, Time> arrival_of_one_that_waits() {
+    const std::vector<std::uint8_t> one(kSize);
+    EXPECT_EQ(sender_->send(train(one)).accepted, kSize);
+    EXPECT_TRUE(wait_readable(*receiver_));
+    const Time there = now();
+    while (now() < there + milliseconds(2)) {
+    }
+    Time told{};
+    (void)receiver_->receive(batch_, [&](const Endpoint&, MutableBytes, Time arrived) { told = arrived; });
+    return {told, there};
+  }
+
   asio::io_context io_;
   FaultySyscalls faults_;
   ReceiveBatch batch_;
@@ -161,6 +180,24 @@ TEST_F(UdpSocketTest, TrainArrivesInOrderWhole) {
   EXPECT_EQ(last_source_, sender_->local());
   EXPECT_EQ(sender_->counters().datagrams_sent, 21u);
   EXPECT_EQ(receiver_->counters().datagrams_received, 21u);
+}
+
+// A kernel begins with that a little after it was asked to.
+TEST_F(UdpSocketTest, TellsWhenADatagramCameThatWaited) {
+  open_pair();
+  const Time begun = now();
+  for (auto [told, there] = arrival_of_one_that_waits(); told > there;
+       std::tie(told, there) = arrival_of_one_that_waits()) {
+    ASSERT_LT(now(), begun + seconds(10)) << "no stamps";
+  }
+}
+
+TEST_F(UdpSocketTest, WithoutStampsADatagramCameWhenItWasRead) {
+  faults_.has_stamps = false;
+  open_pair();
+  const auto [told, there] = arrival_of_one_that_waits();
+  EXPECT_GE(told, there + milliseconds(2));
+  EXPECT_LE(told, now());
 }
 
 TEST_F(UdpSocketTest, BatchesCostOneCall) {
@@ -204,7 +241,7 @@ TEST_F(UdpSocketTest, ReceiveIsBoundedAndTellsThatThereIsMore) {
   EXPECT_EQ(sender_->send(train(data)).accepted, data.size());
   ASSERT_TRUE(wait_readable(*receiver_));
   std::size_t seen = 0;
-  const auto count = [&](const Endpoint&, MutableBytes) { ++seen; };
+  const auto count = [&](const Endpoint&, MutableBytes, Time) { ++seen; };
   EXPECT_TRUE(receiver_->receive(batch_, count));
   EXPECT_EQ(seen, ReceiveBatch::kMessages);
   EXPECT_FALSE(receiver_->receive(batch_, count));

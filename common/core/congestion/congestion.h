@@ -10,6 +10,9 @@
 
 namespace mcdtp {
 
+// Reports in a row that chance may take.
+inline constexpr int kReportsLost = 3;
+
 // What a report changed, summed over all that a sender needs to judge a path. All sizes in bytes of
 // datagrams.
 struct ReportSample {
@@ -30,12 +33,14 @@ struct ReportSample {
   double rate = 0;                   // bytes/s that the path took of late, lost or not; 0: no sample
   double rate_loss = 0;              // share of what `rate` counts that was lost, 0 to 1
   bool application_limited = false;  // the rate says less than the path could carry
-  std::optional<Duration> rtt;       // a sample of the channel's RTT
-  Duration rtt_variation{};          // of the channel: about RFC 9002's rttvar
-  Duration smoothed_rtt{};           // of the channel
-  Duration min_rtt{};                // likewise, ever
-  Duration report_interval{};        // how long a receiver may hold a report
-  Duration latest_by{};              // by so much the latest channel that carries some of the data is later
+  bool host_limited = false;    // likewise: the host stood still meanwhile, for longer than is made up for
+  std::optional<Duration> rtt;  // a sample of the channel's RTT
+  Duration waited{};         // for this report, what it covers first: sent so long before what it covers last
+  Duration rtt_variation{};  // of the channel: about RFC 9002's rttvar
+  Duration smoothed_rtt{};   // of the channel
+  Duration min_rtt{};        // likewise, ever
+  Duration report_interval{};          // how long a receiver may hold a report
+  Duration latest_by{};                // by so much the latest channel that carries some of the data is later
   std::uint64_t datagram_size = 1200;  // of the channel, of a full packet now
 };
 

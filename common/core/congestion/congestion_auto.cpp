@@ -88,8 +88,16 @@ bool CongestionAuto::quiet(Time now) const {
   return is_slow && to_seconds(now - phase_began_) >= kFullFor * queue_.rtt_seconds();
 }
 
-// How late packets come now, whatever the reason, and to be reckoned with.
-double CongestionAuto::late_seconds() const { return std::min(queue_.largest_before(), kMostLate); }
+// How late packets come now, whatever the reason, or are reported by a host that stands still, and to be reckoned with.
+double CongestionAuto::late_seconds() const {
+  const double reported = to_seconds(waited_before_ - kReportsLost * report_interval_);
+  return std::min(std::max(queue_.largest_before(), reported), kMostLate);
+}
+
+// A host that stands still reports what has come all at once.
+bool CongestionAuto::reports_wait() const {
+  return std::max(round_.waited, waited_before_) > kReportsLost * report_interval_;
+}
 
 double CongestionAuto::round_seconds() const { return queue_.rtt_seconds() + to_seconds(report_interval_); }
 

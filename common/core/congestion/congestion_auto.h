@@ -92,6 +92,7 @@ class CongestionAuto : public CongestionController {
     double first_covered = 0;     // of them, by that report
     double lost = 0;              // bytes
     double sent = 0;              // bytes between its marks, known at its end
+    Duration waited{};            // for a report, at most
     double quiet = 0;             // bytes of `covered`: sent while quiet()
     double quiet_lost = 0;        // bytes, likewise
     bool breaks_trains = false;   // a queue shorter than a train lost much of it
@@ -161,6 +162,7 @@ class CongestionAuto : public CongestionController {
 
   double wanted_rate() const;
   double late_seconds() const;
+  bool reports_wait() const;
   double round_seconds() const;
   double fair_queue(double rate) const;
   double falls_by_down() const;
@@ -187,6 +189,7 @@ class CongestionAuto : public CongestionController {
   int rounds_in_phase_ = 0;
   int doubt_ = 0;  // grows with each quiet round that did not find the queue short; see is_in_doubt
   Time phase_began_{};
+  Duration waited_before_{};        // for a report, in the round before
   bool was_idle_ = false;           // nothing was in flight after the report before
   double rate_ = 0;                 // bytes/s
   double pace_ = 0;                 // bytes/s, of kLevel

@@ -93,10 +93,12 @@ void CongestionAuto::note_rate(const ReportSample& sample) {
   round_.covered += static_cast<double>(sample.covered);
   round_.lost += static_cast<double>(sample.lost) - static_cast<double>(sample.found);
   round_.lost = std::max(0.0, round_.lost);
+  round_.waited = std::max(round_.waited, sample.waited);
   round_.quiet += static_cast<double>(sample.quiet_covered);
   round_.quiet_lost += static_cast<double>(sample.quiet_lost) - static_cast<double>(sample.quiet_found);
   // Between this round's marks lies a silence.
-  round_.partly_limited = round_.partly_limited || was_idle_ || sample.application_limited;
+  round_.partly_limited =
+      round_.partly_limited || was_idle_ || sample.application_limited || sample.host_limited;
   was_idle_ = sample.in_flight == 0;
   if (round_.first.sent == 0 && sample.rtt) {
     round_.first = {sample.newest_covered, sample.newest_sent_at, sample.newest_arrived_at};
@@ -166,6 +168,7 @@ void CongestionAuto::begin_round(const ReportSample& sample) {
   sent_before_ = sample.newest_sent_at;
   arrived_before_ = sample.newest_arrived_at;
   queue_.end_round();
+  waited_before_ = round_.waited;
   round_ = {};
 }
 
@@ -240,6 +243,7 @@ double CongestionAuto::most_of_round(double sent_in) const {
 // lost does not, but counts what still waits on slower channels, and losses of other rounds: both are alike. Without a
 // queue the larger may be believed: who does not know all of p0 yet would see steps that pay as steps that do not.
 double CongestionAuto::round_taken() const {
+  if (reports_wait()) return round_.kept() / (1 - loss_of_round());
   const double sent = std::clamp(round_.kept(), round_.covered / kMostApart, round_.covered * kMostApart);
   const double most = settling_.is_over() || steps_.is_near_ceiling(rate_) ? sent : kMostBelieved * sent;
   return std::clamp(round_.covered, sent, most) / (1 - loss_of_round());
