@@ -16,7 +16,7 @@ void Flow::set_pace(Time now) {
   pacer_.set_rate(now, congestion_->pacing_rate());
   // A train has two datagrams at least.
   pacer_.set_quantum(std::max(congestion_->quantum(rtt_), 2 * static_cast<double>(datagram_size_)));
-  pacer_.set_rtt(rtt_);
+  pacer_.set_rtt(rtt_, congestion_->catch_up(rtt_));
   if (!has_room()) pacer_.stop_waiting();
 }
 

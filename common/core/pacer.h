@@ -12,17 +12,16 @@ namespace mcdtp {
 // A token bucket that lets packets go in short trains.
 // Guarantee: bytes sent in [t0, t1] <= rate x (t1 - t0) + depth() + one packet.
 // A closed bucket opens again only when a whole quantum is in, so that a wake-up sends a train, not a packet. Who waits for
-// that and is woken late, by a host that had no time, has missed what could have gone: it goes at once, as far as a short
-// queue on the path can hold it. Who had nothing to send saves up little.
+// that and is woken late, by a host that had no time, has missed what could have gone: it goes at once, as far as it may.
+// Who had nothing to send saves up little.
 class Pacer {
  public:
   static constexpr double kUnpaced = std::numeric_limits<double>::infinity();
   static constexpr Duration kLeastSaved = microseconds(200);
   static constexpr Duration kMostSaved = milliseconds(2);
-  static constexpr int kMissedShare = 4;  // of the RTT; but no less than what is saved up
-  static constexpr Duration kMostMissed = milliseconds(25);
-  // Bytes that are made up for on any path if they were due in kMostMissed: half of a short queue.
+  // Bytes that are made up for on any path if they were due in kAlwaysMissedFor: half of a short queue.
   static constexpr double kAlwaysMissed = 32 * 1024;
+  static constexpr Duration kAlwaysMissedFor = milliseconds(25);
 
   // Bytes per second, > 0.
   void set_rate(Time now, double rate) {
@@ -56,16 +55,17 @@ class Pacer {
     // Rounded up: a wake-up that comes a nanosecond early would find nothing to do.
     return last_ + from_seconds((quantum_ - tokens_) / rate_) + microseconds(1);
   }
-  // What is saved up is sent in so much of the RTT, or was missed in so much: on a short path, with its short queues, that
-  // must not be much.
-  void set_rtt(Duration rtt) {
+  // What is saved up was due in a part of the RTT, and what was missed in `catch_up`, but in no less: on a short path, with
+  // its short queues, that must not be much.
+  void set_rtt(Duration rtt, Duration catch_up) {
     const Duration saved = std::clamp<Duration>(rtt / 2, kLeastSaved, kMostSaved);
     saved_ = to_seconds(saved);
-    missed_ = to_seconds(std::max(saved, std::min<Duration>(rtt / kMissedShare, kMostMissed)));
+    missed_ = to_seconds(std::max(saved, catch_up));
   }
   // Bytes.
   double depth() const {
-    return quantum_ + std::max(rate_ * missed_, std::min(rate_ * to_seconds(kMostMissed), kAlwaysMissed));
+    return quantum_ +
+           std::max(rate_ * missed_, std::min(rate_ * to_seconds(kAlwaysMissedFor), kAlwaysMissed));
   }
 
  private:

@@ -251,7 +251,7 @@ TEST(AutoFillsTheLink, HostsThatStandStillNowAndThen) {
 // Most of the time, as where the processor time of a container is used up: what they do while they may is sent as well as ever,
 // and does not become less and less.
 TEST(AutoFillsTheLink, HostsThatStandStillMostOfTheTime) {
-  for (const auto& [stall_ms, between_ms, share] : {std::tuple{50.0, 20.0, 0.6}, {100.0, 20.0, 0.3}}) {
+  for (const auto& [stall_ms, between_ms, share] : {std::tuple{50.0, 20.0, 0.6}, {100.0, 20.0, 0.35}}) {
     Path path{100, 25};
     path.host_stall_ms = stall_ms;
     path.host_between_ms = between_ms;

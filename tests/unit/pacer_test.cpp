@@ -6,6 +6,8 @@
 #include <random>
 #include <utility>
 
+#include "common/core/congestion/congestion.h"
+
 namespace mcdtp {
 namespace {
 
@@ -26,7 +28,7 @@ Pacer emptied(double rate, double quantum, Duration rtt) {
   Pacer pacer;
   pacer.set_rate(kStart, rate);
   pacer.set_quantum(quantum);
-  pacer.set_rtt(rtt);
+  pacer.set_rtt(rtt, CongestionController::usual_catch_up(rtt));
   drain(pacer, kStart, 1200);
   return pacer;
 }
@@ -62,7 +64,8 @@ TEST(Pacer, NeverSendsMoreThanItsGuarantee) {
     const double rate = std::uniform_real_distribution<>(1e4, 1e9)(random);
     pacer.set_rate(kStart, rate);
     pacer.set_quantum(std::clamp(rate * 1e-3, 2400.0, 65536.0));
-    pacer.set_rtt(milliseconds(std::uniform_int_distribution<>(0, 300)(random)));
+    pacer.set_rtt(milliseconds(std::uniform_int_distribution<>(0, 300)(random)),
+                  milliseconds(std::uniform_int_distribution<>(0, 100)(random)));
     Time now = kStart;
     double sent = 0, least_ahead = 0;  // of the rate, in bytes
     for (int wake = 0; wake < 100; ++wake) {

@@ -65,6 +65,10 @@ class CongestionController {
     return std::clamp(pacing_rate() * to_seconds(train_time(rtt)), 2400.0, 65536.0);
   }
   static Duration train_time(Duration rtt) { return std::clamp(rtt / 4, kShortestTrain, kLongestTrain); }
+  // For how much of a time for which our host stood still what was due is sent at once, as far as a short queue on the path
+  // can hold it.
+  virtual Duration catch_up(Duration rtt) const { return usual_catch_up(rtt); }
+  static Duration usual_catch_up(Duration rtt) { return std::min<Duration>(rtt / 4, milliseconds(25)); }
   // Less is sent now than the path is known to carry: what is lost of it, the path loses by itself.
   virtual bool quiet(Time) const { return false; }
   // The rate grows fast and is hardly known: reports are worth more than they cost.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "common/core/congestion/boost.h"
+#include "common/core/congestion/catch_up.h"
 #include "common/core/congestion/contest.h"
 #include "common/core/congestion/longer_path.h"
 #include "common/core/congestion/newcomer.h"
@@ -71,6 +72,7 @@ class CongestionAuto : public CongestionController {
   bool quiet(Time now) const override;
   double quantum(Duration rtt) const override;
   bool sends_trains() const override;
+  Duration catch_up(Duration rtt) const override { return catch_up_.get(usual_catch_up(rtt)); }
   void on_early() override { start_up_.on_early(); }
   void forbid_trains() override { start_up_.give_up_trains(); }
 
@@ -99,6 +101,7 @@ class CongestionAuto : public CongestionController {
     bool of_probe = false;        // little was sent, for a part of it
     bool limited = true;          // by the application, all of it
     bool partly_limited = false;  // ... some of it
+    bool host_limited = false;    // some of it, by our host
     // By the application or by ourselves: the path could have done more.
     bool is_held_back() const { return partly_limited || is_quiet() || of_probe; }
     bool is_quiet() const { return quiet > covered / 2; }
@@ -119,6 +122,7 @@ class CongestionAuto : public CongestionController {
   void pass_limited_round();
   void begin_round(const ReportSample& sample);
   bool overfilled_buffer() const;
+  void note_catch_up(Time now);
   void fade_own_loss();
   void measure_path();
   void note_late_quiet_losses();
@@ -200,6 +204,7 @@ class CongestionAuto : public CongestionController {
   bool ended_by_few_losses_ = false;  // so few that chance may have dealt them
   RateSteps steps_;
   Boost boost_;
+  CatchUp catch_up_;
   Newcomer newcomer_;
   SmallShare small_share_;
   bool went_down_ = false;          // kDown: sent quietly, and not into a long queue that the start-up left

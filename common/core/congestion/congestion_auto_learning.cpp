@@ -97,6 +97,7 @@ void CongestionAuto::note_rate(const ReportSample& sample) {
   round_.quiet += static_cast<double>(sample.quiet_covered);
   round_.quiet_lost += static_cast<double>(sample.quiet_lost) - static_cast<double>(sample.quiet_found);
   // Between this round's marks lies a silence.
+  round_.host_limited = round_.host_limited || sample.host_limited;
   round_.partly_limited =
       round_.partly_limited || was_idle_ || sample.application_limited || sample.host_limited;
   was_idle_ = sample.in_flight == 0;
@@ -125,6 +126,7 @@ void CongestionAuto::end_round(const ReportSample& sample) {
   round_.of_probe = phase_ == Phase::kProbeRtt || rtt_probe_.is_between(sent_before_, sample.newest_sent_at);
   if (sees_queues()) steps_.forget_ceiling();
   if (overfilled_buffer()) queue_.note_overflow();
+  if (round_.host_limited && phase_ != Phase::kStartup) note_catch_up(sample.now);
   measure_path();
   look_whether_queue_fell();
   settling_.on_round(is_queued(), round_took(sample.now), is_short_path(), queue_.is_longest());
@@ -178,6 +180,11 @@ void CongestionAuto::begin_round(const ReportSample& sample) {
 bool CongestionAuto::overfilled_buffer() const {
   if (!is_short_path() || !queue_.may_fill_buffer() || loss_.own_is_vague()) return false;
   return loss_.is_beyond_own((round_.lost - kFewLost) / (round_.covered + round_.lost));
+}
+
+void CongestionAuto::note_catch_up(Time now) {
+  const double lost = (round_.lost - kFewLost) / (round_.covered + round_.lost);
+  catch_up_.on_round_that_missed(now, usual_catch_up(queue_.min_rtt()), loss_.is_beyond_own(lost));
 }
 
 // Fast by rounds that lose far less than the path is said to, or are too small to tell.

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <algorithm>
+
+#include "common/core/congestion/congestion.h"
+
+namespace mcdtp {
+
+// For how much of a time for which our host stood still what was due in it is sent at once. The path's queue was empty by
+// then, and takes as much as it is long, which is not known: with each round that missed more somewhat more is tried; where
+// that is lost half of it is left, and three quarters are the most for a while.
+class CatchUp {
+ public:
+  static constexpr Duration kMost = milliseconds(100);
+
+  // `usual`: what is always made up for.
+  Duration get(Duration usual) const { return std::max(usual, more_); }
+  // A round in which more was missed than was made up for. `overflows`: more of it is lost than the path loses by itself.
+  void on_round_that_missed(Time now, Duration usual, bool overflows) {
+    const Duration last = get(usual);
+    if (!overflows) {
+      more_ = std::min(last * 9 / 8, now < ceiling_until_ ? ceiling_ : kMost);
+    } else if (last > usual) {
+      ceiling_ = last * 3 / 4;
+      ceiling_until_ = now + kKept;
+      more_ = last / 2;
+    }
+  }
+
+ private:
+  static constexpr Duration kKept = seconds(30);
+
+  Duration more_{};
+  Duration ceiling_{};
+  Time ceiling_until_{};
+};
+
+}  // namespace mcdtp
