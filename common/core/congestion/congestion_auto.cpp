@@ -24,6 +24,7 @@ constexpr int kVagueRounds = 5;
 constexpr Duration kMinLevel = seconds(2);
 constexpr Duration kMinVagueLevel = seconds(1);
 constexpr double kWindowGain = 2;
+constexpr Duration kLittleWait = milliseconds(25);
 constexpr double kMostLate = 0.05;                           // s
 constexpr double kEnoughToTell = 1.2 * PathLoss::kFewQuiet;  // bytes: some of it is lost, or not quiet yet
 constexpr int kMaxLookRounds = 8;
@@ -94,9 +95,9 @@ double CongestionAuto::late_seconds() const {
   return std::min(std::max(queue_.largest_before(), reported), kMostLate);
 }
 
-// A host that stands still reports what has come all at once.
+// A host that stands still reports what has come all at once. Channels that take turns do so by a little as well.
 bool CongestionAuto::reports_wait() const {
-  return std::max(round_.waited, waited_before_) > kReportsLost * report_interval_;
+  return std::max(round_.waited, waited_before_) > kReportsLost * report_interval_ + kLittleWait;
 }
 
 double CongestionAuto::round_seconds() const { return queue_.rtt_seconds() + to_seconds(report_interval_); }
