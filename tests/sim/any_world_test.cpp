@@ -12,7 +12,8 @@ namespace {
 
 constexpr int kWorlds = 64;
 constexpr Duration kTrouble = seconds(20);
-constexpr Duration kPatience = seconds(90);  // once it is over, beside the time that the bytes need
+constexpr Duration kStandstill = seconds(100);  // of a connection: what it carries comes that much later
+constexpr Duration kPatience = seconds(90);     // once it is over, beside the time that the bytes need
 
 class Dice {
  public:
@@ -276,7 +277,7 @@ class Troubles {
     const Duration begin = dice_.time(Duration{}, kTrouble);
     world_.at(begin, [this, id] { world_.connect_tcp(id); });
     if (dice_.chance(0.3))
-      world_.at(dice_.time(begin, kTrouble), [this, id] { world_.stall_pipe(id, seconds(100)); });
+      world_.at(dice_.time(begin, kTrouble), [this, id] { world_.stall_pipe(id, kStandstill); });
     if (dice_.chance(0.5)) world_.at(dice_.time(begin, kTrouble), [this, id] { world_.end_tcp(id); });
   }
 
@@ -339,7 +340,8 @@ TEST_P(AnyWorld, AllComesOnceTheTroubleIsOver) {
   ASSERT_TRUE(
       world.run_until([&] { return users.all_ended(); }, kTrouble + time_for(users.bytes(), settings)));
   users.expect_whole();
-  world.run_until([] { return false; }, world.now().time_since_epoch() + seconds(10));
+  world.run_until([] { return false; },
+                  std::max<Duration>(world.now().time_since_epoch(), kTrouble + kStandstill) + seconds(10));
   for (const Host* host : {&world.client, &world.server}) expect_nothing_kept(*host);
   expect_a_quiet_minute(world);
 }

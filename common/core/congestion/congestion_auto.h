@@ -31,6 +31,7 @@ namespace mcdtp {
 // equal rates; with kAnswer < 1/2 the queue settles although its news is two rounds old. Who sees a queue well below its
 // own target takes larger steps, see Boost; who has just come and sees one far above it keeps its rate for some rounds; who
 // has little of a long path sends somewhat more, see SmallShare.
+// What our own host has missed while it stood still lowers no rate, and some of it is made up for, see CatchUp.
 // Without any queue the pace grows in steps, see RateSteps. Where loss is the brake and a queue never shows (a policer), the
 // rate falls to what comes through.
 //
