@@ -21,7 +21,7 @@ inline Time now() {
   return Time(seconds(t.tv_sec) + Duration(t.tv_nsec));
 }
 
-// What the wall clock says, for people to read alone.
+// What the wall clock says, for people to read, and to tell the system's stamps by.
 inline timespec time_of_day() {
   timespec t{};
   clock_gettime(CLOCK_REALTIME, &t);

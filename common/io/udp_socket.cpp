@@ -119,7 +119,7 @@ UdpSocket::UdpSocket(asio::io_context& io, const Options& options)
       descriptor_(io, open_socket(options.local.family())),
       is_v6_(!options.local.is_v4()) {
   set_options(options.buffer_bytes);
-  arrivals_.on_read(now(), time_of_day());
+  note_clocks();
   bind_to(options.local, options.ports);
 }
 
@@ -277,7 +277,7 @@ std::span<mmsghdr> UdpSocket::receive_messages(ReceiveBatch& batch) {
     const std::span<mmsghdr> messages = batch.prepare();
     const int n = uninterrupted([&] { return syscalls_.receive_many(descriptor_.fd(), messages); });
     if (n >= 0) {
-      arrivals_.on_read(now(), time_of_day());
+      note_clocks();
       return messages.first(static_cast<std::size_t>(n));
     }
     if (errno == EAGAIN || errno == EWOULDBLOCK) break;
@@ -285,6 +285,12 @@ std::span<mmsghdr> UdpSocket::receive_messages(ReceiveBatch& batch) {
     ++counters_.receive_errors;
   }
   return {};
+}
+
+// The wall's first: what lies between makes arrivals later, never earlier.
+void UdpSocket::note_clocks() {
+  const timespec wall = time_of_day();
+  arrivals_.on_read(now(), wall);
 }
 
 // Nothing where it is not whole: without its end, or without the control message that says how to cut it.

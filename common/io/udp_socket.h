@@ -175,6 +175,7 @@ class UdpSocket {
 
   std::span<mmsghdr> receive_messages(ReceiveBatch& batch);
   std::optional<Message> open_message(const mmsghdr& message);
+  void note_clocks();
   Control read_control(const msghdr& header);
   void note_kernel_drops(std::uint32_t total);
 

@@ -39,6 +39,8 @@ TEST(ArrivalClock, AStampOfAWallClockThatWasSetSaysNothing) {
     EXPECT_EQ(clock.arrived(wall(milliseconds(3))), kBegin + milliseconds(80)) << step.count();
     clock.on_read(kBegin + milliseconds(100), wall(milliseconds(100) + step));
     EXPECT_EQ(clock.arrived(wall(milliseconds(90) + step)), kBegin + milliseconds(90)) << step.count();
+    EXPECT_EQ(clock.arrived(wall(milliseconds(3))), kBegin + milliseconds(100))
+        << step.count() << ": of before it, read later";
   }
 }
 
