@@ -87,6 +87,7 @@ std::optional<PathId> Channel::take_probe() {
 void Channel::on_sent(Time now, bool asks) {
   if (!asks) return;
   last_sent_ = now;
+  stood_still_.tell_time(now);
   loss.on_sent_asking(now, sent, std::exchange(ping_due_, false));
 }
 
@@ -129,16 +130,15 @@ Duration Channel::wished_interval() const {
   return flow != nullptr && flow->sends_trains() ? Duration{} : report_interval();
 }
 
-// Some reports may be lost.
-void Channel::on_waited(Time now, Duration waited) {
-  waited_.tell_time(now);
-  waited_.note(std::min<Duration>(waited - kReportsLost * report_interval(), kMostWait));
+void Channel::on_covered_span(Time now, Duration span) {
+  stood_still_.tell_time(now);
+  stood_still_.note(std::min<Duration>(span - report_interval(), kMostWait));
 }
 
 // Where nothing comes on the channel its reports come by the control link alone.
 Duration Channel::longest_report_delay() const {
   const bool by_link = !receipts.has_anything() || reports_by_link_ >= kReportsByLink;
-  return Receipts::kMaxInterval + waited_.get() +
+  return Receipts::kMaxInterval + stood_still_.get() +
          (by_link ? Receipts::kIntervalsOnLink * report_interval() : Duration{});
 }
 

@@ -78,8 +78,8 @@ class Channel {
     reports_by_link_ = by_datagram ? 0 : std::min(reports_by_link_ + 1, kReportsByLink);
     unreported_ = 0;
   }
-  // What a report covers first had waited for it, since so long before what it covers last was sent.
-  void on_waited(Time now, Duration waited);
+  // A report, before which none is missing, covers what was sent in so long.
+  void on_covered_span(Time now, Duration span);
   // A packet came. How many have since a report covered any of what is out.
   std::size_t count_unreported() {
     return unreported_ = sent.packets_outstanding() > 0 ? unreported_ + 1 : 0;
@@ -173,7 +173,7 @@ class Channel {
   int reports_by_link_ = 0;     // in a row
   std::size_t unreported_ = 0;  // see count_unreported()
   bool ping_due_ = false;
-  LargestOfLate<Duration> waited_{kWaitLife, Duration{}};  // for reports, longer than chance explains
+  LargestOfLate<Duration> stood_still_{kWaitLife, Duration{}};  // the peer's host
   std::deque<PathId> to_probe_;
   Time next_probe_ = kNever;
   Time hurried_where_heard_{};

@@ -8,12 +8,21 @@ namespace {
 constexpr Duration kMostLonger = seconds(1);
 constexpr Duration kMostAtFirst = seconds(5);
 
+// Between their sendings. REQUIRES: there are any, and all are known.
+Duration span(const std::vector<PacketNumber>& numbers, SentPackets& sent) {
+  const auto [first, last] = std::minmax_element(numbers.begin(), numbers.end());
+  return sent.find(*last)->sent_at - sent.find(*first)->sent_at;
+}
+
 }  // namespace
 
 std::optional<Duration> RttEstimator::sample(Duration trip, Duration held) const {
   if (held >= trip) return std::nullopt;
-  const Duration most = has_sample_ ? 2 * smoothed_ + 4 * variation_ + kMostLonger : kMostAtFirst;
-  return std::min(trip - held, most);
+  return believed(trip - held);
+}
+
+Duration RttEstimator::believed(Duration time) const {
+  return std::min<Duration>(time, has_sample_ ? 2 * smoothed_ + 4 * variation_ + kMostLonger : kMostAtFirst);
 }
 
 void RttEstimator::on_sample(Duration latest) {
@@ -43,7 +52,7 @@ void Reordering::fade(Time now, Duration rtt) {
   last_ = now;
 }
 
-void LossDetector::cover(Time now, PacketNumber number, SentPackets& sent, ReportNews& news) {
+void LossDetector::cover(Time arrived, PacketNumber number, SentPackets& sent, ReportNews& news) {
   SentPacket* packet = sent.find(number);
   if (packet == nullptr) return;
   if (packet->undecided()) {
@@ -51,7 +60,7 @@ void LossDetector::cover(Time now, PacketNumber number, SentPackets& sent, Repor
   } else if (packet->state == SentPacket::State::kLost) {
     const PacketNumber distance =
         largest_covered_.value_or(number) - std::min(number, largest_covered_.value_or(number));
-    reordering_.on_spurious(now, distance, now - packet->sent_at - expected(), rtt_.smoothed());
+    reordering_.on_spurious(arrived, distance, arrived - packet->sent_at - expected(), rtt_.smoothed());
     news.covered_late.push_back(number);
   }
   sent.resolve(*packet, SentPacket::State::kCovered);
@@ -63,20 +72,24 @@ bool LossDetector::on_report(Time now, Time arrived, const ReportFrame& report, 
   if (largest >= sent.next()) return false;
   // Reports travel on two links: an older one may have waited on its way.
   const bool overtaken = report.sequence <= newest_sequence_;
+  const bool follows = report.sequence == newest_sequence_ + 1;
   newest_sequence_ = std::max(report.sequence, newest_sequence_);
   const SentPacket* newest = overtaken ? nullptr : sent.find(largest);
-  if (newest != nullptr && newest->state == SentPacket::State::kOutstanding)
+  if (newest != nullptr && newest->state == SentPacket::State::kOutstanding) {
+    held_ = rtt_.believed(report.delay);
     news.rtt = rtt_.sample(arrived - newest->sent_at, report.delay);
+  }
   news.newer = !largest_covered_ || largest > *largest_covered_;
   largest_covered_ = std::max(largest, largest_covered_.value_or(0));
   for (const Range& range : report.ranges) {
     if (range.end <= sent.first()) break;
     for (const Range& fresh : covered_.missing(std::max(range.begin, sent.first()), range.end)) {
-      for (PacketNumber n = fresh.begin; n < fresh.end; ++n) cover(now, n, sent, news);
+      for (PacketNumber n = fresh.begin; n < fresh.end; ++n) cover(arrived, n, sent, news);
       covered_.add(fresh.begin, fresh.end);
     }
   }
   covered_.remove_below(sent.first());
+  if (follows && !news.covered.empty()) news.covered_span = span(news.covered, sent);
   if (news.rtt) rtt_.on_sample(*news.rtt);
   if (!news.covered.empty() || !news.covered_late.empty()) {
     backoff_ = probes_unanswered_ = 0;
@@ -86,11 +99,12 @@ bool LossDetector::on_report(Time now, Time arrived, const ReportFrame& report, 
 }
 
 Duration LossDetector::time_threshold(Duration report_delay) const {
-  return std::max<Duration>(expected() + expected() / 8 + reordering_.allowance() + report_delay,
-                            milliseconds(1));
+  const Duration held = std::max(report_delay, held_);
+  return std::max<Duration>(expected() + expected() / 8 + reordering_.allowance() + held, milliseconds(1));
 }
 
-std::vector<PacketNumber> LossDetector::detect_lost(Time now, Duration report_delay, SentPackets& sent) {
+std::vector<PacketNumber> LossDetector::detect_lost(Time now, Time known_at, Duration report_delay,
+                                                    SentPackets& sent) {
   std::vector<PacketNumber> lost;
   loss_timer_ = kNever;
   if (!largest_covered_) return lost;
@@ -99,7 +113,7 @@ std::vector<PacketNumber> LossDetector::detect_lost(Time now, Duration report_de
   for (PacketNumber n = sent.oldest_outstanding(); n < *largest_covered_; n = sent.oldest_outstanding()) {
     SentPacket& packet = *sent.find(n);
     const Time lost_by_time = packet.sent_at + threshold;
-    if (*largest_covered_ - n < reordering_.packets() && lost_by_time > now) {
+    if (*largest_covered_ - n < reordering_.packets() && lost_by_time > known_at) {
       loss_timer_ = lost_by_time;
       break;
     }

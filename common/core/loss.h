@@ -15,11 +15,12 @@ class RttEstimator {
 
   // Without the time that the receiver held the report. REQUIRES: latest > 0.
   void on_sample(Duration latest);
-  // As much of a sample as can be believed at once: of a packet reported `trip` after it was sent, the report `held` for so
-  // long by the peer. A process that was stopped, ours or the peer's, finds packets that have waited for it, for hours
-  // maybe, and one such sample must not be what time-outs go by from then on. Where a host slept no longer than its
-  // clock says, or its clock slept too, it was held for longer than it was away: no sample.
+  // Of a packet reported `trip` after it was sent, the report `held` for so long by the peer. Where a host slept no longer
+  // than its clock says, or its clock slept too, it was held for longer than it was away: no sample.
   std::optional<Duration> sample(Duration trip, Duration held) const;
+  // As much of a time as can be believed at once. What came on a connection is timed when it is read, and a process that was
+  // stopped, ours or the peer's, finds it waiting, for hours maybe: that must not be what time-outs go by from then on.
+  Duration believed(Duration time) const;
 
   bool has_sample() const { return has_sample_; }
   Duration smoothed() const { return smoothed_; }
@@ -40,8 +41,11 @@ struct ReportNews {
   bool newer = false;                      // it names a number larger than any before
   std::vector<PacketNumber> covered;       // outstanding until now
   std::vector<PacketNumber> covered_late;  // declared lost before: the loss was spurious
-  std::optional<Duration>
-      rtt;  // a sample, when the largest number was newly covered; without the receiver's delay
+  // A sample, when the largest number was newly covered; without the receiver's delay.
+  std::optional<Duration> rtt;
+  // Between the sending of the first and of the last that is `covered`, where no report is missing before this one: longer
+  // than reports are apart where the peer stood still. 0 where one is missing.
+  Duration covered_span{};
 };
 
 // How much out of order packets come on one channel: learnt from losses that were spurious, and halved after every
@@ -80,10 +84,10 @@ class LossDetector {
   // `arrived`: when it came; `now`: when it is read.
   [[nodiscard]] bool on_report(Time now, Time arrived, const ReportFrame& report, SentPackets& sent,
                                ReportNews& news);
-  // The packets that are lost by now; they are resolved as such. Costs what is lost: of two packets outstanding
-  // the older is always lost first, so that it ends at the first that is not. `report_delay`: how long the receiver
-  // holds a report: what came a little late stands in the next.
-  std::vector<PacketNumber> detect_lost(Time now, Duration report_delay, SentPackets& sent);
+  // The packets that are lost by `known_at`: then came the newest report that was read, or, without one, it is now. They are
+  // resolved as such. Costs what is lost: of two packets outstanding the older is always lost first, so that it ends at the
+  // first that is not. `report_delay`: how long the receiver holds a report: what came a little late stands in the next.
+  std::vector<PacketNumber> detect_lost(Time now, Time known_at, Duration report_delay, SentPackets& sent);
   // A packet that asks for a report goes out; `probe`: it answers the last probe time-out.
   void on_sent_asking(Time now, const SentPackets& sent, bool probe) {
     if (probe || sent.packets_outstanding() == 0) waiting_since_ = now;
@@ -111,9 +115,10 @@ class LossDetector {
   // When a packet should have been reported, after it was sent.
   Duration expected() const { return std::max(rtt_.smoothed(), rtt_.latest()); }
   Duration time_threshold(Duration report_delay) const;
-  void cover(Time now, PacketNumber number, SentPackets& sent, ReportNews& news);
+  void cover(Time arrived, PacketNumber number, SentPackets& sent, ReportNews& news);
 
   RttEstimator rtt_;
+  Duration held_{};   // the report of the newest packet, by the peer
   RangeSet covered_;  // all numbers that reports have named, from sent.first() on
   std::optional<PacketNumber> largest_covered_;
   std::uint64_t newest_sequence_ = 0;

@@ -43,7 +43,7 @@ class Pacer {
   bool take_missed() { return std::exchange(has_missed_, false); }
   // Something else holds back: there is nothing to send, or the window is full.
   void stop_waiting() {
-    waits_ = false;
+    waits_ = has_missed_ = false;
     tokens_ = std::min(tokens_, most_saved());
   }
   void on_sent(std::size_t bytes) {
@@ -77,7 +77,7 @@ class Pacer {
     if (unpaced()) return;
     const double most = waits_ ? depth() : std::clamp(tokens_, most_saved(), depth());
     const double due = tokens_ + rate_ * to_seconds(last_ - since);
-    has_missed_ = has_missed_ || (waits_ && due > most);
+    has_missed_ = has_missed_ || (waits_ && tokens_ <= most && due > most);
     tokens_ = std::min(most, due);
   }
 

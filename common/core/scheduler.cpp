@@ -127,7 +127,7 @@ void Scheduler::compare(Channels& channels) {
 
 void Scheduler::make_comparable(const Channel& channel, ReportSample& sample) const {
   if (coupling_ == Coupling::kCoupled) sample.latest_by = latest_by_;
-  if (weight(channel) != 1 || !is_live(channel)) sample.waited = {};
+  if (weight(channel) != 1 || !is_live(channel)) sample.covered_span = {};
   if (weight(channel) == 1 || !is_live(channel)) return;
   if (sample.rtt) *sample.rtt = std::max(*sample.rtt - channel.capacity.later_by(), least_rtt_);
   sample.report_interval = report_interval_;

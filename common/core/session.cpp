@@ -156,7 +156,7 @@ void Session::on_timeout(Time now) {
   for (auto& [id, channel] : channels_) {
     if (channel.loss.loss_timer() <= now) {
       ReportSample sample;
-      lose(now, channel, sample);
+      lose(now, now, channel, sample);
       feed_congestion(now, channel, sample);
       leave_small_path(now, channel);
     }

@@ -189,7 +189,7 @@ class Session {
   // verdicts
   void cover_all(Time now, Channel& channel, const ReportNews& news, ReportSample& sample);
   void cover(Time now, Channel& channel, SentPacket& packet);
-  void lose(Time now, Channel& channel, ReportSample& sample);
+  void lose(Time now, Time known_at, Channel& channel, ReportSample& sample);
   void send_lost_again(Time now);
   void lose_all(Time now, Channel& channel);
   void lose_packet(Time now, Channel& channel, SentPacket& packet);

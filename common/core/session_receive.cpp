@@ -149,12 +149,13 @@ void Session::on_report(Time now, Time arrived, const Channel& from, const Repor
   sample.rtt = news.rtt;
   if (news.rtt) channel->way_back.on_report(now, arrived - report.delay, report.arrived);
   cover_all(now, *channel, news, sample);
-  if (channel->is_datagram()) channel->on_waited(now, sample.waited);
+  sample.covered_span = news.covered_span;
+  if (was_proved) channel->on_covered_span(now, news.covered_span);
   if (channel->is_datagram()) copies_.on_report(news.covered.size(), 0);
   if (channel->is_datagram()) channel->flow->on_found(sample.found);
   if (!news.covered.empty()) channel->on_reported(now, from.is_datagram());
   if (!was_proved && channel->proved()) lose_unheard(now, *channel);
-  lose(now, *channel, sample);
+  lose(now, arrived, *channel, sample);
   if (news.rtt) take_rate(*channel, *channel->sent.find(report.ranges.front().end - 1), sample);
   feed_congestion(now, *channel, sample);
   leave_small_path(now, *channel);
@@ -162,17 +163,13 @@ void Session::on_report(Time now, Time arrived, const Channel& from, const Repor
 }
 
 void Session::cover_all(Time now, Channel& channel, const ReportNews& news, ReportSample& sample) {
-  Time first = kNever, last{};
   for (const PacketNumber number : news.covered) {
     SentPacket& packet = *channel.sent.find(number);
     if (mtu_covered(now, channel, number, packet)) continue;
     sample.covered += packet.size;
-    first = std::min(first, packet.sent_at);
-    last = std::max(last, packet.sent_at);
     if (packet.snapshot.quiet) sample.quiet_covered += packet.size;
     cover(now, channel, packet);
   }
-  sample.waited = std::max<Duration>(last - first, {});
   for (const PacketNumber number : news.covered_late) {
     SentPacket& packet = *channel.sent.find(number);
     if (mtu_covered(now, channel, number, packet)) continue;
@@ -193,10 +190,10 @@ void Session::cover(Time now, Channel& channel, SentPacket& packet) {
 }
 
 // Datagrams only: a stream channel loses nothing but itself.
-void Session::lose(Time now, Channel& channel, ReportSample& sample) {
+void Session::lose(Time now, Time known_at, Channel& channel, ReportSample& sample) {
   if (!channel.is_datagram()) return;
   const std::vector<PacketNumber> lost =
-      channel.loss.detect_lost(now, channel.report_interval(), channel.sent);
+      channel.loss.detect_lost(now, known_at, channel.report_interval(), channel.sent);
   copies_.on_report(0, lost.size());
   send_lost_again(now);
   for (const PacketNumber number : lost) {
@@ -335,7 +332,7 @@ void Session::note_rtt(Time now, Channel& channel, ReportSample& sample) {
   if (sample.rtt) channel.quick_variation.on_sample(*sample.rtt);
   if (!both_send) return;
   sample.rtt_variation = std::min(sample.rtt_variation, channel.quick_variation.get());
-  sample.waited = {};
+  sample.covered_span = {};
 }
 
 void Session::count_in_flight() {

@@ -61,7 +61,7 @@ bool UdpChannel::is_newest(const Session& session, PacketNumber number) const {
 }
 
 bool UdpChannel::receive(ReceiveBatch& batch, Session& session) {
-  std::optional<Time> read;
+  std::optional<Time> read;  // when the first was
   const bool more = socket_->receive(batch, [&](const Endpoint& from, MutableBytes datagram, Time arrived) {
     const auto header = decode_header(datagram);
     const auto frames = header ? opener_.open(datagram) : std::nullopt;

@@ -94,13 +94,24 @@ WorldSettings any_settings(Dice& dice) {
   return settings;
 }
 
-// What is lost for ever where nothing is mended.
-void heal(LinkSettings& link) {
-  link.cut = false;
+void mend(LinkSettings& link) {
   link.loss = std::min(link.loss, 0.01);
   link.corrupt = std::min(link.corrupt, 0.01);
-  link.rate_bps = std::max(link.rate_bps, 1e6);
   link.police_bps = 0;
+}
+
+// Of all links, in the order of each_link().
+std::vector<LinkSettings> links_of(World& world) {
+  std::vector<LinkSettings> links;
+  world.each_link([&links](LinkSettings& link) { links.push_back(link); });
+  return links;
+}
+
+// All as it was, but for what is lost for ever where nothing is mended.
+void heal(World& world, const std::vector<LinkSettings>& links) {
+  std::size_t i = 0;
+  world.each_link([&](LinkSettings& link) { link = links.at(i++); });
+  world.each_link(mend);
 }
 
 // Users of both ends: stdio, stderr and forwarded connections, with readers that pause.
@@ -332,10 +343,11 @@ TEST_P(AnyWorld, AllComesOnceTheTroubleIsOver) {
   const WorldSettings settings = any_settings(dice);
   SCOPED_TRACE(described(settings));
   World world(settings);
+  const std::vector<LinkSettings> links = links_of(world);
   Users users(world, dice);
   const Troubles troubles(world, dice, settings.channels);
   world.run_until([] { return false; }, kTrouble);
-  world.each_link(heal);
+  heal(world, links);
   users.wake_readers();
   ASSERT_TRUE(
       world.run_until([&] { return users.all_ended(); }, kTrouble + time_for(users.bytes(), settings)));

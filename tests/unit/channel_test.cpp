@@ -71,16 +71,16 @@ TEST(Channel, TheProbeTimeOutAllowsForAHostThatStandsStill) {
   const SentPacket probe = probe_of(4);
   channel.paths.set_candidates({4});
   channel.on_covered(at(0s), probe);
-  channel.on_waited(at(0s), kReportsLost * channel.report_interval());
+  channel.on_covered_span(at(0s), channel.report_interval());
   send(channel, at(0s), 4, true);
   const Time usual = channel.next_timeout();
-  channel.on_waited(at(1s), 80ms);
-  const Duration allowed = 80ms - kReportsLost * channel.report_interval();
-  EXPECT_EQ(channel.next_timeout(), usual + allowed);
-  channel.on_waited(at(2s), 1h);
+  channel.on_covered_span(at(1s), 80ms);
+  EXPECT_EQ(channel.next_timeout(), usual + 80ms - channel.report_interval());
+  channel.on_covered_span(at(2s), 1h);
   EXPECT_EQ(channel.next_timeout(), usual + 500ms);
-  channel.on_waited(at(9s), 1ms);
-  channel.on_waited(at(20s), 1ms);
+  channel.on_sent(at(9s), true);
+  EXPECT_EQ(channel.next_timeout(), usual + 500ms);
+  channel.on_sent(at(20s), true);
   EXPECT_EQ(channel.next_timeout(), usual);
 }
 

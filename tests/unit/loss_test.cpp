@@ -28,7 +28,7 @@ class Loss : public testing::Test {
     return news;
   }
   std::vector<PacketNumber> lost(Duration when, Duration report_delay = {}) {
-    return loss.detect_lost(Time{} + when, report_delay, sent);
+    return loss.detect_lost(Time{} + when, Time{} + when, report_delay, sent);
   }
 
   SentPackets sent;
@@ -65,6 +65,37 @@ TEST_F(Loss, TimeMakesOneLost) {
   EXPECT_EQ(lost(112ms), Numbers{});
   EXPECT_EQ(lost(112500us), Numbers{0});
   EXPECT_EQ(loss.loss_timer(), kNever);
+}
+
+// What came later than that is not read yet.
+TEST_F(Loss, TimeCountsUntilTheReportCame) {
+  send(0ms);
+  send(1ms);
+  report(101ms, {{1, 2}});
+  EXPECT_EQ(loss.detect_lost(Time{} + 200ms, Time{} + 112ms, {}, sent), Numbers{});
+  EXPECT_EQ(loss.detect_lost(Time{} + 200ms, Time{} + 113ms, {}, sent), Numbers{0});
+  EXPECT_EQ(sent.find(0)->lost_at, Time{} + 200ms);
+}
+
+// A receiver that stood still has more to report.
+TEST_F(Loss, TheTimeThatAReportWasHeldIsAllowedForOlderOnes) {
+  send(0ms);
+  send(1ms);
+  report(201ms, {{1, 2}}, 100ms);
+  EXPECT_EQ(loss.rtt().smoothed(), 100ms);
+  EXPECT_EQ(lost(212ms), Numbers{});
+  EXPECT_EQ(lost(213ms), Numbers{0});
+}
+
+TEST_F(Loss, TellsWhatTimeAReportCovers) {
+  for (int i = 0; i < 10; ++i) send(i * 10ms);
+  EXPECT_EQ(report(100ms, {{1, 4}}).covered_span, 20ms);
+  EXPECT_EQ(report(110ms, {{1, 4}}).covered_span, 0ms);
+  EXPECT_EQ(report(120ms, {{0, 6}}).covered_span, 50ms);
+  ++sequence;
+  EXPECT_EQ(report(130ms, {{0, 9}}).covered_span, 0ms) << "one is missing";
+  sequence -= 2;
+  EXPECT_EQ(report(140ms, {{0, 9}}).covered_span, 0ms) << "it was overtaken";
 }
 
 TEST_F(Loss, NothingIsLostBeforeALaterOneCame) {

@@ -117,6 +117,21 @@ TEST(Pacer, TellsOnceThatMoreWasMissedThanIsMadeUpFor) {
   EXPECT_FALSE(pacer.take_missed()) << "there was nothing to send";
 }
 
+TEST(Pacer, WhatWasMissedIsForgottenWithWhatThereWasToSend) {
+  Pacer pacer = emptied(1e8, 12000, milliseconds(60));
+  ASSERT_TRUE(pacer.may_send(kStart + milliseconds(40)));
+  pacer.stop_waiting();
+  EXPECT_FALSE(pacer.take_missed());
+}
+
+TEST(Pacer, AShorterTrainMissesNothing) {
+  Pacer pacer = emptied(1e6, 64000, milliseconds(4));
+  EXPECT_FALSE(pacer.may_send(kStart + milliseconds(60)));
+  pacer.set_quantum(2400);
+  EXPECT_TRUE(pacer.may_send(kStart + milliseconds(61)));
+  EXPECT_FALSE(pacer.take_missed());
+}
+
 TEST(Pacer, WhoHadNothingToSendSavesUpLittle) {
   EXPECT_NEAR(sent_after_a_second(milliseconds(100), false), 12000 + 1e8 * 0.002, 1200);
 }

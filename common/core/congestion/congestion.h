@@ -10,9 +10,6 @@
 
 namespace mcdtp {
 
-// Reports in a row that chance may take.
-inline constexpr int kReportsLost = 3;
-
 // What a report changed, summed over all that a sender needs to judge a path. All sizes in bytes of
 // datagrams.
 struct ReportSample {
@@ -35,7 +32,7 @@ struct ReportSample {
   bool application_limited = false;  // the rate says less than the path could carry
   bool host_limited = false;    // likewise: the host stood still meanwhile, for longer than is made up for
   std::optional<Duration> rtt;  // a sample of the channel's RTT
-  Duration waited{};         // for this report, what it covers first: sent so long before what it covers last
+  Duration covered_span{};   // longer than reports are apart where the peer's host stood still; 0: not known
   Duration rtt_variation{};  // of the channel: about RFC 9002's rttvar
   Duration smoothed_rtt{};   // of the channel
   Duration min_rtt{};        // likewise, ever

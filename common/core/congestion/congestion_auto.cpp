@@ -24,6 +24,7 @@ constexpr int kVagueRounds = 5;
 constexpr Duration kMinLevel = seconds(2);
 constexpr Duration kMinVagueLevel = seconds(1);
 constexpr double kWindowGain = 2;
+constexpr int kApartByItself = 3;  // intervals: reports of channels that take turns
 constexpr Duration kLittleWait = milliseconds(25);
 constexpr double kMostLate = 0.05;                           // s
 constexpr double kEnoughToTell = 1.2 * PathLoss::kFewQuiet;  // bytes: some of it is lost, or not quiet yet
@@ -73,6 +74,12 @@ double CongestionAuto::quantum(Duration rtt) const {
   return sends_trains() ? std::max(usual, start_up_.train()) : usual;
 }
 
+// Little is known of the path's queue while the rate grows fast.
+Duration CongestionAuto::catch_up(Duration rtt) const {
+  const Duration usual = usual_catch_up(rtt);
+  return phase_ == Phase::kStartup ? usual : catch_up_.get(usual);
+}
+
 // Where the RTT is now and then a multiple of the smallest, as in a local radio network, what is sent at the pace in such a
 // time has to have room, or the rate would be what the window lets through. A queue may be the reason as well: not without
 // bound.
@@ -91,13 +98,13 @@ bool CongestionAuto::quiet(Time now) const {
 
 // How late packets come now, whatever the reason, or are reported by a host that stands still, and to be reckoned with.
 double CongestionAuto::late_seconds() const {
-  const double reported = to_seconds(waited_before_ - kReportsLost * report_interval_);
+  const double reported = to_seconds(span_before_ - kApartByItself * report_interval_);
   return std::min(std::max(queue_.largest_before(), reported), kMostLate);
 }
 
 // A host that stands still reports what has come all at once. Channels that take turns do so by a little as well.
 bool CongestionAuto::reports_wait() const {
-  return std::max(round_.waited, waited_before_) > kReportsLost * report_interval_ + kLittleWait;
+  return std::max(round_.covered_span, span_before_) > kApartByItself * report_interval_ + kLittleWait;
 }
 
 double CongestionAuto::round_seconds() const { return queue_.rtt_seconds() + to_seconds(report_interval_); }
@@ -301,6 +308,7 @@ void CongestionAuto::look_whether_queue_moves() {
 }
 
 void CongestionAuto::take_length(Duration rtt) {
+  catch_up_ = {};
   queue_.begin_again(rtt);
   longer_path_.begin(loss_.own());
   still_queue_.forget();
@@ -394,6 +402,7 @@ void CongestionAuto::on_silence(Time) {
   contest_.forget();
   unqueued_cuts_ = 0;
   settling_.forget();
+  catch_up_ = {};
   steps_.see_queue();
   rate_ /= 2;
   pace_ /= 2;

@@ -73,7 +73,7 @@ class CongestionAuto : public CongestionController {
   bool quiet(Time now) const override;
   double quantum(Duration rtt) const override;
   bool sends_trains() const override;
-  Duration catch_up(Duration rtt) const override { return catch_up_.get(usual_catch_up(rtt)); }
+  Duration catch_up(Duration rtt) const override;
   void on_early() override { start_up_.on_early(); }
   void forbid_trains() override { start_up_.give_up_trains(); }
 
@@ -95,7 +95,7 @@ class CongestionAuto : public CongestionController {
     double first_covered = 0;     // of them, by that report
     double lost = 0;              // bytes
     double sent = 0;              // bytes between its marks, known at its end
-    Duration waited{};            // for a report, at most
+    Duration covered_span{};      // of a report, at most
     double quiet = 0;             // bytes of `covered`: sent while quiet()
     double quiet_lost = 0;        // bytes, likewise
     bool breaks_trains = false;   // a queue shorter than a train lost much of it
@@ -194,7 +194,7 @@ class CongestionAuto : public CongestionController {
   int rounds_in_phase_ = 0;
   int doubt_ = 0;  // grows with each quiet round that did not find the queue short; see is_in_doubt
   Time phase_began_{};
-  Duration waited_before_{};        // for a report, in the round before
+  Duration span_before_{};          // covered by a report of the round before, at most
   bool was_idle_ = false;           // nothing was in flight after the report before
   double rate_ = 0;                 // bytes/s
   double pace_ = 0;                 // bytes/s, of kLevel

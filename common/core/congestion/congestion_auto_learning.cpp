@@ -93,7 +93,7 @@ void CongestionAuto::note_rate(const ReportSample& sample) {
   round_.covered += static_cast<double>(sample.covered);
   round_.lost += static_cast<double>(sample.lost) - static_cast<double>(sample.found);
   round_.lost = std::max(0.0, round_.lost);
-  round_.waited = std::max(round_.waited, sample.waited);
+  round_.covered_span = std::max(round_.covered_span, sample.covered_span);
   round_.quiet += static_cast<double>(sample.quiet_covered);
   round_.quiet_lost += static_cast<double>(sample.quiet_lost) - static_cast<double>(sample.quiet_found);
   // Between this round's marks lies a silence.
@@ -170,7 +170,7 @@ void CongestionAuto::begin_round(const ReportSample& sample) {
   sent_before_ = sample.newest_sent_at;
   arrived_before_ = sample.newest_arrived_at;
   queue_.end_round();
-  waited_before_ = round_.waited;
+  span_before_ = round_.covered_span;
   round_ = {};
 }
 
@@ -183,6 +183,7 @@ bool CongestionAuto::overfilled_buffer() const {
 }
 
 void CongestionAuto::note_catch_up(Time now) {
+  if (round_.covered + round_.lost < kLeastSample) return;
   const double lost = (round_.lost - kFewLost) / (round_.covered + round_.lost);
   catch_up_.on_round_that_missed(now, usual_catch_up(queue_.min_rtt()), loss_.is_beyond_own(lost));
 }

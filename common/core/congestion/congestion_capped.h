@@ -23,6 +23,7 @@ class CongestionCapped : public CongestionController {
   double quantum(Duration rtt) const override {
     return std::min(inner_->quantum(rtt), CongestionController::quantum(rtt));
   }
+  Duration catch_up(Duration rtt) const override { return inner_->catch_up(rtt); }
   std::uint64_t window() const override { return inner_->window(); }
   bool quiet(Time now) const override { return inner_->quiet(now); }
   bool is_starting() const override { return inner_->is_starting(); }
