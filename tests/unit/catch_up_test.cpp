@@ -28,11 +28,21 @@ TEST(CatchUp, WhatWasLostIsNotTriedAgainForAWhile) {
   CatchUp catch_up;
   miss(catch_up, kStart, 100);
   catch_up.on_round_that_missed(kStart, kUsual, true);
-  EXPECT_EQ(catch_up.get(kUsual), CatchUp::kMost / 2);
-  miss(catch_up, kStart + 29s, 100);
-  EXPECT_EQ(catch_up.get(kUsual), CatchUp::kMost * 3 / 4);
-  miss(catch_up, kStart + 31s, 100);
+  EXPECT_EQ(catch_up.get(kUsual), CatchUp::kMost * 7 / 8);
+  miss(catch_up, kStart + 9s, 100);
+  EXPECT_EQ(catch_up.get(kUsual), CatchUp::kMost * 7 / 8);
+  miss(catch_up, kStart + 11s, 100);
   EXPECT_EQ(catch_up.get(kUsual), CatchUp::kMost);
+}
+
+// Some of them are known a round later.
+TEST(CatchUp, LossesOfOneBurstCountOnce) {
+  CatchUp catch_up;
+  miss(catch_up, kStart, 100);
+  for (int i = 0; i < 2; ++i) catch_up.on_round_that_missed(kStart, kUsual, true);
+  EXPECT_EQ(catch_up.get(kUsual), CatchUp::kMost * 7 / 8);
+  catch_up.on_round_that_missed(kStart, kUsual, true);
+  EXPECT_EQ(catch_up.get(kUsual), CatchUp::kMost * 7 / 8 * 7 / 8);
 }
 
 // As those of a start-up: what is always made up for is not to blame.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
 
 #include "common/core/congestion/congestion.h"
 
@@ -8,7 +9,7 @@ namespace mcdtp {
 
 // For how much of a time for which our host stood still what was due in it is sent at once. The path's queue was empty by
 // then, and takes as much as it is long, which is not known: with each round that missed more somewhat more is tried; where
-// that is lost half of it is left, and three quarters are the most for a while.
+// that is lost seven eighths of it are left, and are the most for a while.
 class CatchUp {
  public:
   static constexpr Duration kMost = milliseconds(100);
@@ -18,19 +19,22 @@ class CatchUp {
   // A round in which more was missed than was made up for. `overflows`: more of it is lost than the path loses by itself.
   void on_round_that_missed(Time now, Duration usual, bool overflows) {
     const Duration last = get(usual);
+    const bool is_of_last = std::exchange(was_cut_, false);
     if (!overflows) {
       more_ = std::min(last * 9 / 8, now < ceiling_until_ ? ceiling_ : kMost);
-    } else if (last > usual) {
-      ceiling_ = last * 3 / 4;
+    } else if (last > usual && !is_of_last) {
+      was_cut_ = true;
+      ceiling_ = last * 7 / 8;
       ceiling_until_ = now + kKept;
-      more_ = last / 2;
+      more_ = ceiling_;
     }
   }
 
  private:
-  static constexpr Duration kKept = seconds(30);
+  static constexpr Duration kKept = seconds(10);
 
   Duration more_{};
+  bool was_cut_ = false;  // in the last such round, some of whose losses are known in the next
   Duration ceiling_{};
   Time ceiling_until_{};
 };
