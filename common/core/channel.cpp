@@ -132,7 +132,7 @@ Duration Channel::wished_interval() const {
 
 void Channel::on_covered_span(Time now, Duration span) {
   stood_still_.tell_time(now);
-  stood_still_.note(std::min<Duration>(span - report_interval(), kMostWait));
+  stood_still_.note(std::min<Duration>(span - report_interval(), kMostStoodStill));
 }
 
 // Where nothing comes on the channel its reports come by the control link alone.

@@ -78,7 +78,7 @@ class Channel {
     reports_by_link_ = by_datagram ? 0 : std::min(reports_by_link_ + 1, kReportsByLink);
     unreported_ = 0;
   }
-  // A report, before which none is missing, covers what was sent in so long.
+  // See ReportNews::covered_span.
   void on_covered_span(Time now, Duration span);
   // A packet came. How many have since a report covered any of what is out.
   std::size_t count_unreported() {
@@ -150,8 +150,8 @@ class Channel {
 
  private:
   // The peer's host stands still for so long, at most, of late.
-  static constexpr Duration kWaitLife = seconds(10);
-  static constexpr Duration kMostWait = milliseconds(500);
+  static constexpr Duration kStoodStillLife = seconds(10);
+  static constexpr Duration kMostStoodStill = milliseconds(500);
   // So many reports in a row by the control link: nothing comes on the channel. Fewer may have been the faster.
   static constexpr int kReportsByLink = 4;
 
@@ -173,7 +173,7 @@ class Channel {
   int reports_by_link_ = 0;     // in a row
   std::size_t unreported_ = 0;  // see count_unreported()
   bool ping_due_ = false;
-  LargestOfLate<Duration> stood_still_{kWaitLife, Duration{}};  // the peer's host
+  LargestOfLate<Duration> stood_still_{kStoodStillLife, Duration{}};  // the peer's host
   std::deque<PathId> to_probe_;
   Time next_probe_ = kNever;
   Time hurried_where_heard_{};

@@ -42,7 +42,7 @@ void RttEstimator::on_sample(Duration latest) {
 void Reordering::on_spurious(Time now, PacketNumber distance, Duration late, Duration rtt) {
   packets_ = std::clamp(distance + 1, packets_, kMaxPackets);
   allowance_ = std::max(allowance_, std::min(late, rtt));
-  last_ = now;
+  last_ = std::max(last_, now);
 }
 
 void Reordering::fade(Time now, Duration rtt) {
@@ -76,8 +76,8 @@ bool LossDetector::on_report(Time now, Time arrived, const ReportFrame& report, 
   newest_sequence_ = std::max(report.sequence, newest_sequence_);
   const SentPacket* newest = overtaken ? nullptr : sent.find(largest);
   if (newest != nullptr && newest->state == SentPacket::State::kOutstanding) {
-    held_ = rtt_.believed(report.delay);
     news.rtt = rtt_.sample(arrived - newest->sent_at, report.delay);
+    if (news.rtt) held_ = rtt_.believed(report.delay);
   }
   news.newer = !largest_covered_ || largest > *largest_covered_;
   largest_covered_ = std::max(largest, largest_covered_.value_or(0));
@@ -108,7 +108,7 @@ std::vector<PacketNumber> LossDetector::detect_lost(Time now, Time known_at, Dur
   std::vector<PacketNumber> lost;
   loss_timer_ = kNever;
   if (!largest_covered_) return lost;
-  reordering_.fade(now, rtt_.smoothed());
+  reordering_.fade(known_at, rtt_.smoothed());
   const Duration threshold = time_threshold(report_delay);
   for (PacketNumber n = sent.oldest_outstanding(); n < *largest_covered_; n = sent.oldest_outstanding()) {
     SentPacket& packet = *sent.find(n);

@@ -118,7 +118,7 @@ class LossDetector {
   void cover(Time arrived, PacketNumber number, SentPackets& sent, ReportNews& news);
 
   RttEstimator rtt_;
-  Duration held_{};   // the report of the newest packet, by the peer
+  Duration held_{};   // the report that gave the last sample, by the peer
   RangeSet covered_;  // all numbers that reports have named, from sent.first() on
   std::optional<PacketNumber> largest_covered_;
   std::uint64_t newest_sequence_ = 0;

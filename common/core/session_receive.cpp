@@ -149,8 +149,10 @@ void Session::on_report(Time now, Time arrived, const Channel& from, const Repor
   sample.rtt = news.rtt;
   if (news.rtt) channel->way_back.on_report(now, arrived - report.delay, report.arrived);
   cover_all(now, *channel, news, sample);
-  sample.covered_span = news.covered_span;
-  if (was_proved) channel->on_covered_span(now, news.covered_span);
+  if (was_proved) {
+    sample.covered_span = news.covered_span;
+    channel->on_covered_span(now, news.covered_span);
+  }
   if (channel->is_datagram()) copies_.on_report(news.covered.size(), 0);
   if (channel->is_datagram()) channel->flow->on_found(sample.found);
   if (!news.covered.empty()) channel->on_reported(now, from.is_datagram());

@@ -35,6 +35,15 @@ TEST(CatchUp, WhatWasLostIsNotTriedAgainForAWhile) {
   EXPECT_EQ(catch_up.get(kUsual), CatchUp::kMost);
 }
 
+TEST(CatchUp, LossesOfTheBurstBeforeItGrewAreOfThat) {
+  CatchUp catch_up;
+  miss(catch_up, kStart, 3);
+  const Duration before = catch_up.get(kUsual);
+  miss(catch_up, kStart, 1);
+  catch_up.on_round_that_missed(kStart, kUsual, true);
+  EXPECT_EQ(catch_up.get(kUsual), before * 7 / 8);
+}
+
 // Some of them are known a round later.
 TEST(CatchUp, LossesOfOneBurstCountOnce) {
   CatchUp catch_up;

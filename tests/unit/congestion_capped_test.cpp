@@ -17,5 +17,18 @@ TEST(CongestionCapped, IsTheSlowerOfTheTwo) {
   EXPECT_EQ(burst.quantum(milliseconds(100)), 2400.0);
 }
 
+class Eager : public CongestionController {
+  void on_report(const ReportSample&) override {}
+  void on_silence(Time) override {}
+  double pacing_rate() const override { return 1e6; }
+  std::uint64_t window() const override { return kInitialWindow; }
+  Duration catch_up(Duration rtt) const override { return 2 * rtt; }
+};
+
+TEST(CongestionCapped, MakesUpForWhatTheOtherDoes) {
+  const CongestionCapped capped(std::make_unique<Eager>(), 8'000'000);
+  EXPECT_EQ(capped.catch_up(milliseconds(30)), milliseconds(60));
+}
+
 }  // namespace
 }  // namespace mcdtp

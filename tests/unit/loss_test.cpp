@@ -87,6 +87,33 @@ TEST_F(Loss, TheTimeThatAReportWasHeldIsAllowedForOlderOnes) {
   EXPECT_EQ(lost(213ms), Numbers{0});
 }
 
+// A clock that slept, or a peer that errs.
+TEST_F(Loss, AReportHeldForLongerThanItsPacketWasOnItsWayAllowsForNothing) {
+  send(0ms);
+  send(1ms);
+  send(2ms);
+  report(101ms, {{1, 2}});
+  report(102ms, {{1, 3}}, 1h);
+  EXPECT_EQ(lost(112499us), Numbers{});
+  EXPECT_EQ(lost(112500us), Numbers{0});
+}
+
+// Long ago is when the report came, and not when it is read.
+TEST_F(Loss, ReorderingIsKnownForSixteenRoundTripsOfWhatIsRead) {
+  for (int i = 0; i < 30; ++i) send(i * 1ms);
+  report(40ms, {{25, 30}});
+  lost(41ms);
+  ReportNews news;
+  ASSERT_TRUE(
+      loss.on_report(Time{} + 10s, Time{} + 42ms, {0, ++sequence, {}, 0, 0, 0, 0, {{5, 30}}}, sent, news));
+  const PacketNumber learnt = loss.reordering().packets();
+  EXPECT_GT(learnt, Reordering::kMinPackets);
+  EXPECT_EQ(loss.detect_lost(Time{} + 10s, Time{} + 42ms, {}, sent), Numbers{});
+  EXPECT_EQ(loss.reordering().packets(), learnt);
+  EXPECT_EQ(lost(10s), Numbers{});
+  EXPECT_LT(loss.reordering().packets(), learnt);
+}
+
 TEST_F(Loss, TellsWhatTimeAReportCovers) {
   for (int i = 0; i < 10; ++i) send(i * 10ms);
   EXPECT_EQ(report(100ms, {{1, 4}}).covered_span, 20ms);

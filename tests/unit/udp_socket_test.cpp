@@ -202,7 +202,8 @@ TEST_F(UdpSocketTest, TellsWhenADatagramCameThatWaited) {
   if (!system_has_stamps()) GTEST_SKIP() << "this system notes no arrivals";
   open_pair();
   const Time begun = now();
-  while (!wait_for_one().is_told_right()) ASSERT_LT(now(), begun + seconds(10)) << "no stamps";
+  for (int right = 0; right < 5; right = wait_for_one().is_told_right() ? right + 1 : 0)
+    ASSERT_LT(now(), begun + seconds(10)) << "no stamps";
 }
 
 TEST_F(UdpSocketTest, WithoutStampsADatagramCameWhenItWasRead) {

@@ -9,7 +9,7 @@ namespace mcdtp {
 
 // For how much of a time for which our host stood still what was due in it is sent at once. The path's queue was empty by
 // then, and takes as much as it is long, which is not known: with each round that missed more somewhat more is tried; where
-// that is lost seven eighths of it are left, and are the most for a while.
+// that is lost seven eighths of what was sent are left, and are the most for a while.
 class CatchUp {
  public:
   static constexpr Duration kMost = milliseconds(100);
@@ -21,12 +21,13 @@ class CatchUp {
     const Duration last = get(usual);
     const bool is_of_last = std::exchange(was_cut_, false);
     if (!overflows) {
+      grown_from_ = last;
       more_ = std::min(last * 9 / 8, now < ceiling_until_ ? ceiling_ : kMost);
     } else if (last > usual && !is_of_last) {
       was_cut_ = true;
-      ceiling_ = last * 7 / 8;
+      ceiling_ = grown_from_ * 7 / 8;
       ceiling_until_ = now + kKept;
-      more_ = ceiling_;
+      more_ = grown_from_ = ceiling_;
     }
   }
 
@@ -34,7 +35,8 @@ class CatchUp {
   static constexpr Duration kKept = seconds(10);
 
   Duration more_{};
-  bool was_cut_ = false;  // in the last such round, some of whose losses are known in the next
+  Duration grown_from_{};  // losses of the burst before are known in the round that grew
+  bool was_cut_ = false;   // in the last such round, some of whose losses are known in the next
   Duration ceiling_{};
   Time ceiling_until_{};
 };
