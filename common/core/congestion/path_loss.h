@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
 
 #include "common/core/congestion/congestion.h"
 
@@ -8,7 +9,8 @@ namespace mcdtp {
 
 // The loss of a path, as shares of what was sent:
 //   own()     p0: what the path loses by itself, measured only on packets sent while the controller was quiet() and the
-//             queue short, so that no loss that we or others cause can be taken for the path's; at most kMaxOwn
+//             queue short, so that no loss that we or others cause can be taken for the path's; at most kMaxOwn; where those
+//             are few no more than about twice recent()
 //   recent()  p: what is lost of late, whoever is to blame; over four rounds, or kMemory if that is more
 class PathLoss {
  public:
@@ -36,6 +38,7 @@ class PathLoss {
     const double kept = std::max(0.75, 1 - (covered + lost) / kMemory);
     covered_ = covered_ * kept + covered;
     lost_ = lost_ * kept + lost;
+    bound_own();
   }
   // The rate was cut for recent(): what was sent before says nothing of what is sent from now on.
   void on_cut() {
@@ -91,7 +94,21 @@ class PathLoss {
   static constexpr double kAnyQuietMemory = 3e5;  // bytes
   static constexpr double kMemory = 3.6e5;        // bytes
   static constexpr int kPauseRounds = 2;
+  static constexpr int kSureRounds = 4;
 
+  // Little was sent quietly, and more of all: of that no less is lost, round for round, than the path loses by itself.
+  void bound_own() {
+    const bool is_low =
+        quiet_.sum() < kFewQuiet && covered_ + lost_ > kFewQuiet && most_for(recent()) < own();
+    low_rounds_ = is_low ? low_rounds_ + 1 : 0;
+    most_low_ = is_low ? std::max(most_low_, recent()) : 0;
+    if (low_rounds_ < kSureRounds) return;
+    low_rounds_ = 0;
+    const double most = most_for(std::exchange(most_low_, 0));
+    if (own() > most) quiet_.lost = most / (1 - most) * (quiet_.covered + prior());
+  }
+  // What the path may lose by itself where so much is lost of all.
+  static double most_for(double loss) { return 2 * loss + kMargin / 2; }
   double prior() const { return kPrior * kPrior / (kPrior + quiet_.covered); }
   static double share(double covered, double lost) { return lost > 0 ? lost / (covered + lost) : 0; }
 
@@ -101,6 +118,8 @@ class PathLoss {
   double lost_ = 0;
   int pause_ = 0;  // rounds that do not count yet
   double before_cut_ = 0;
+  int low_rounds_ = 0;   // in a row that lost too little for own(),
+  double most_low_ = 0;  // and the most of recent() in them
 };
 
 }  // namespace mcdtp
