@@ -16,6 +16,7 @@ namespace mcdtp {
 //
 // UDT measures B by packet pairs. A report brings no arrival times, and GRO would hide them, so B is the most that
 // the path took while a queue last stood, and kUnknownCapacity x C where C has come past that without a queue.
+// So a delay that differs by itself is taken for a queue, and then the rate hardly grows.
 // A rate that is not made use of does not grow.
 class CongestionDaimd : public CongestionController {
  public:
