@@ -29,15 +29,15 @@ double fairness_of_ten(double delay_ms) {
   return share_link({10, delay_ms}, ten(0), seconds(5), seconds(20)).fairness();
 }
 
-// All know the empty path by their first channel only: the others' first packets meet the queue of the rest. The mean of
-// eleven, for chance decides who is first.
+// All know the empty path by their first channel only: the others' first packets meet the queue of the rest. One alone says
+// little, for chance decides who is first: the mean of ten, too.
 TEST(AutoSharesTheLink, TenThatBeginTogether) {
-  EXPECT_GE(fairness_of_ten(5), 0.9);
+  for (const int delay_ms : {5, 25}) EXPECT_GE(fairness_of_ten(delay_ms), 0.9) << delay_ms;
   double fairness = 0;
-  for (int delay_ms = 15; delay_ms <= 25; ++delay_ms) {
+  for (int delay_ms = 15; delay_ms < 25; ++delay_ms) {
     const double one = fairness_of_ten(delay_ms);
     EXPECT_GE(one, 0.7) << delay_ms;
-    fairness += one / 11;
+    fairness += one / 10;
   }
   EXPECT_GE(fairness, 0.9);
 }
