@@ -31,13 +31,14 @@ namespace mcdtp {
 // equal rates; with kAnswer < 1/2 the queue settles although its news is two rounds old. Who sees a queue well below its
 // own target takes larger steps, see Boost; who has just come and sees one far above it keeps its rate for some rounds; who
 // has little of a long path sends somewhat more, see SmallShare.
+// More than 0.3 lost in three rounds in a row halves the rate, whatever the phase: the breaker.
 // What our own host has missed while it stood still lowers no rate, and some of it is made up for, see CatchUp.
 // Without any queue the pace grows in steps, see RateSteps. Where loss is the brake and a queue never shows (a policer), the
 // rate falls to what comes through.
 //
 // Phases, changed only at the end of a round, unless said otherwise:
-//   kStartup  more than doubles the rate each round until a queue shows or most of what was sent is lost (both at once), or
-//             the rate no longer grows. What is sent in the first round grows with the RTT. Where rounds are not short trains
+//   kStartup  more than doubles the rate each round until a queue shows or, where rounds are not short, most of what was
+//             sent is lost (both at once), more than a quarter of a round was, or the rate no longer grows. What is sent in the first round grows with the RTT. Where rounds are not short trains
 //             are sent first, and once they agree on the rate the start-up goes there at once, and carefully on, see HeadStart.
 //             One that few losses ended goes on from kLevel when they turn out to be the path's own
 //   kDrain    until the queue of start-up is gone (at once): as fast as packets come out of that the path is. Where a long path
