@@ -86,9 +86,17 @@ std::size_t longest_message_of(int fd) {
   return type == SOCK_STREAM ? 1 : kLongestOfSocket;
 }
 
+// Nobody writes to the pipe any more. On an open file that was made after its last writer had gone the kernel never says so
+// of a named one.
+bool is_without_writer(int fd) {
+  pollfd asked{fd, POLLIN, 0};
+  return poll(&asked, 1, 0) > 0 && (asked.revents & POLLHUP) != 0;
+}
+
 // A terminal or a pipe under an open file of its own, so that O_NONBLOCK on it is nobody else's: the shell, a pager that
 // shows our output, and others that share the pipe go on writing to theirs. Nothing where it is neither, or may not be
-// opened again: who opens a master, as pppd gives to its `pty` program, gets another terminal.
+// opened again: who opens a master, as pppd gives to its `pty` program, gets another terminal, and of a pipe without a writer
+// the end would not be seen.
 std::optional<int> reopen(int fd) {
   const bool is_terminal = isatty(fd) && !is_master(fd);
   if (!is_terminal && !is_pipe(fd)) return std::nullopt;
@@ -96,7 +104,9 @@ std::optional<int> reopen(int fd) {
   const int own =
       ::open(("/proc/self/fd/" + std::to_string(fd)).c_str(), kept | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
   if (own < 0) return std::nullopt;
-  return own;
+  if (is_terminal || (kept & O_ACCMODE) == O_WRONLY || !is_without_writer(fd)) return own;
+  ::close(own);
+  return std::nullopt;
 }
 
 template <class Call>

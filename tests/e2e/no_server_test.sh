@@ -45,6 +45,12 @@ same_file "after the command closed its stdout" "$dir/bytes" "$dir/got"
 same "statuses" "0 0 0" "${PIPESTATUS[*]}"
 same_file "after nobody read our stdout" "$dir/bytes" "$dir/got"
 
+step "a named pipe whose writer has gone"
+mkfifo "$dir/named"
+echo abc >"$dir/named" &
+status 0 shim far cat <"$dir/named"
+out_is abc
+
 step "a full disk"
 shim -q far 'echo lost' >/dev/full 2>"$dir/err" </dev/null
 same "the status" 255 $?

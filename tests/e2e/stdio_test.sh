@@ -20,6 +20,15 @@ echo before >"$dir/appended"
 shim far 'echo after' </dev/null >>"$dir/appended" || fail "with stdout appended"
 same "an appended file" $'before\nafter' "$(cat "$dir/appended")"
 
+step "a named pipe whose writer has gone"
+mkfifo "$dir/named"
+for bytes in 4 0 10000000; do
+  head -c "$bytes" "$dir/ten" >"$dir/named" &
+  status 0 shim far 'cat; echo end >&2' <"$dir/named"
+  head -c "$bytes" "$dir/ten" | cmp - "$dir/out" || fail "$bytes bytes of a named pipe"
+  err_is end
+done
+
 step "closed descriptors"
 same "without stdin" end "$(shim far 'cat; echo end' <&-)"
 shim far 'echo lost' </dev/null >&- 2>"$dir/err" || fail "without stdout: status $?"

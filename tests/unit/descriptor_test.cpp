@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -345,6 +346,31 @@ TEST_F(DescriptorTest, TerminalOfOthersStaysBlocking) {
   EXPECT_TRUE(blocking);
   ::close(terminal);
   ::close(master);
+}
+
+// The writer of a named pipe may have gone before it is borrowed, and its words still be there.
+TEST_F(DescriptorTest, EndOfANamedPipeIsSeenWheneverItsWriterGoes) {
+  const std::string path = "/tmp/descriptor_test.fifo." + std::to_string(getpid());
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  for (const bool goes_before : {true, false}) {
+    const int reader = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    const int writer = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    fcntl(reader, F_SETFL, 0);
+    StandIn in(0, reader);
+    (void)!write(writer, "words", 5);
+    if (goes_before) ::close(writer);
+    const auto input = Descriptor::borrow(io_, 0);
+    if (!goes_before) ::close(writer);
+    input->async_wait_readable([&](std::error_code) {
+      log_.push_back(text_of(*input));
+      input->async_wait_readable([&](std::error_code) { log_.push_back(text_of(*input)); });
+    });
+    io_.restart();
+    io_.run_for(seconds(10));
+    ::close(reader);
+  }
+  unlink(path.c_str());
+  EXPECT_EQ(log_, (Log{"words", "<end>", "words", "<end>"}));
 }
 
 // What pppd gives to its `pty` program.
