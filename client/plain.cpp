@@ -82,13 +82,6 @@ class Copier {
   std::function<void()> on_end_;
 };
 
-std::vector<std::uint8_t> first_bytes(const Login& login) {
-  std::vector<std::uint8_t> first(login.finder.noise().begin(), login.finder.noise().end());
-  const Bytes rest = login.finder.rest();
-  first.insert(first.end(), rest.begin(), rest.end());
-  return first;
-}
-
 // Over once ssh has ended and all that it wrote is out. Neither alone says so: a command may close its
 // stdout, or our reader ours, and stdin still goes on.
 class PlainSession {
@@ -116,7 +109,7 @@ PlainSession::PlainSession(Login& login, const std::vector<int>& end_signals)
       to_ssh_(std::make_shared<Descriptor>(io_, ssh_.take_stdin())),
       up_(Descriptor::borrow(io_, STDIN_FILENO), to_ssh_, {}, [] {}),
       down_(std::make_shared<Descriptor>(io_, ssh_.take_stdout()), Descriptor::borrow(io_, STDOUT_FILENO),
-            first_bytes(login), [this] { end_if_done(); }) {
+            login.finder.rest(), [this] { end_if_done(); }) {
   for (const int number : end_signals) end_signals_.add(number);
   // A caller may have blocked it.
   sigset_t child;

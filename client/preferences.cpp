@@ -35,7 +35,7 @@ void expand_home(SshOption& option, const std::string& home) {
 
 // Whether the option can be followed by itself; what it does to others is judged once all are known.
 Complaint judge(const SshOption& option, const std::string& place) {
-  if (option.name == "help" || option.name == "version")
+  if (option.name == "help" || option.name == "version" || option.name == "relay")
     return place + ": --" + option.name + " has no place here";
   Options scratch;
   const auto complaint = apply_own_option(option, scratch);

@@ -174,6 +174,7 @@ void apply_flag(SshSettings& settings, char letter) {
     case 'v': raise_log_level(settings); break;
     case 'G': settings.print_configuration = true; [[fallthrough]];
     case 'M':
+    case 'P':  // a tag to newer ones, with a value
     case 'V': leave_to_ssh(settings, std::string("-") + letter); break;
     default: break;  // the bootstrap ssh's affair
   }

@@ -82,9 +82,9 @@ std::optional<std::vector<std::string>> split_values(std::string_view text) {
   return values;
 }
 
-// "+" is a space and %XX a byte, in the user's name of an ssh:// address.
 constexpr std::string_view kEndsALine("\n\0", 2);
 
+// "+" is a space and %XX a byte, in the user's name of an ssh:// address.
 std::optional<std::string> url_decode(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -74,7 +74,16 @@ before=$(logins)
 status 4 shim -v -oControlPath="$dir/master" far 'cat; exit 4' < <(echo word)
 out_is word
 same "log-ins" "$before" "$(logins)"
+
+step "behind it nothing waits for SIGUSR1, by which rsync ends its ssh"
+shim_in_background -oControlPath="$dir/master" far "echo runs; exec sleep 1000" </dev/null >"$dir/out" 2>"$dir/err" &
+shim=$!
+until_true grep -q runs "$dir/out"
+kill -USR1 "$shim"
+wait "$shim" 2>/dev/null
+same "the status" 138 $?
 real_ssh -O exit -oControlPath="$dir/master" far 2>/dev/null
+nothing_left
 
 step "called ssh, by link and by copy of the name, it never calls itself"
 mkdir "$dir/bin" "$dir/hard"

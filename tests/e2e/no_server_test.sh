@@ -70,6 +70,17 @@ same "the status" 255 $?
 nothing_left
 exec 8>&-
 
+step "what start-up files print is as under ssh, and nothing of a shell of ours"
+printf 'echo Welcome!; printf "no newline"\n' >"$dir/home/.bashrc"
+printf 'echo Hello from here\n' >"$dir/bash_env"
+real_ssh far 'echo out' </dev/null >"$dir/wanted"
+grep -q Welcome "$dir/wanted" || echo "(this bash reads no .bashrc)"
+for backend in ssh libssh2; do
+  BASH_ENV=$dir/bash_env SHELL=$BASH status 0 shim -q --bootstrap "$backend" far 'echo out' </dev/null
+  same_file "stdout by $backend" "$dir/wanted" "$dir/out"
+done
+rm "$dir/home/.bashrc"
+
 step "the environment is ssh's"
 export LC_E2E='a  b' LANG=C.UTF-8
 environment() { "$@" far env </dev/null 2>/dev/null | sed 's/^\(SSH_CLIENT\|SSH_CONNECTION\)=\([^ ]* \)[0-9]*/\1=\2PORT/' | sort; }
@@ -87,10 +98,23 @@ for n in {1..20}; do pattern $((n * 999)) "$n" >"$dir/tree/$n"; done
 status 0 bounded rsync -a --rsh="$SHIM -q -F $e2e_config" "$dir/tree/" "far:$dir/copy/"
 diff -r "$dir/tree" "$dir/copy" >&2 || fail "the trees differ"
 
-step "a subsystem goes to the real ssh"
+step "a subsystem goes to the real ssh, and from the second time on by one log-in"
 echo "get $dir/bytes $dir/got" >"$dir/batch"
-status 0 bounded sftp -q -b "$dir/batch" -F "$e2e_config" -S "$SHIM" far
-same_file "sftp" "$dir/bytes" "$dir/got"
+sftp_gets() {
+  rm -f "$dir/got"
+  status 0 bounded sftp -b "$dir/batch" -F "$e2e_config" -S "$SHIM" far
+  same_file "sftp" "$dir/bytes" "$dir/got"
+}
+before=$(logins)
+sftp_gets
+err_is "$line"
+same "log-ins" $((before + 2)) "$(logins)"
+sftp_gets
+same "log-ins" $((before + 3)) "$(logins)"
+of_late=$(echo "$XDG_CACHE_HOME"/mcdtp/no-server/*)
+err_is "mcdtp-shim: no mcdtp-server on far of late, says $of_late: going on over plain ssh"
+status 3 shim -q far 'exit 3' </dev/null # which needs none
+rm "$of_late"
 
 step "forwards are the real ssh's, and the command runs once"
 port=$(sed -n 's/^ *Port //p' "$e2e_config")
@@ -103,9 +127,11 @@ same "the program" ssh "$(cat "/proc/$forwarder/comm")"
 kill "$forwarder"
 wait "$forwarder"
 near=$(free_port)
+before=$(logins)
 status 3 shim -L "$near:127.0.0.1:$port" far "echo ran >>$dir/ran; cat; exit 3" < <(until_true answers "$near"; echo word)
 out_is word
 same "runs of the command" ran "$(cat "$dir/ran")"
+same "log-ins" $((before + 1)) "$(logins)"
 bounded "$SHIM" -F "$e2e_config" -W "127.0.0.1:$port" far </dev/null 2>"$dir/err" | head -c 4 >"$dir/out"
 out_is "SSH-"
 

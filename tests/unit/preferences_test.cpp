@@ -173,6 +173,7 @@ TEST(Preferences, EachMistakeIsNamedWithItsPlace) {
       {"", "-c 3 host", "MCDTP_OPTIONS: host is none of our options"},
       {"", "-- -c 3", "MCDTP_OPTIONS: -- is none of our options"},
       {"", "--help", "MCDTP_OPTIONS: --help has no place here"},
+      {"", "--relay", "MCDTP_OPTIONS: --relay has no place here"},
       {"", "--log 'x", "MCDTP_OPTIONS: a quote is not closed"},
   };
   for (const auto& [file, variable, sentence] : rows) {
