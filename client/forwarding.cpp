@@ -3,18 +3,8 @@
 #include <algorithm>
 #include <asio/post.hpp>
 
-#include "common/io/listener.h"
-#include "common/io/unresolved.h"
-
 namespace mcdtp {
 namespace {
-
-const std::string kListener = "channel_setup_fwd_listener_tcpip: ";
-
-std::string listen_address(const ListenEnd& end, bool gateway_ports) {
-  if (!end.bind) return gateway_ports ? "" : "localhost";
-  return *end.bind == "*" ? "" : *end.bind;
-}
 
 std::string name_of(const ListenEnd& end) {
   return end.path.empty() ? "listen port " + std::to_string(end.port) : "listen path " + end.path;
@@ -44,23 +34,16 @@ std::string open_failure(const Dialer::Outcome& outcome) {
   }
 }
 
-Forwarding::Forwarding(Driver& driver, const ForwardPlan& plan, Callbacks callbacks)
+Forwarding::Forwarding(Driver& driver, LocalPorts& ports, Callbacks callbacks)
     : driver_(driver),
-      plan_(plan),
+      ports_(ports),
+      plan_(ports.plan()),
       callbacks_(std::move(callbacks)),
       forwarder_(driver, [this] { callbacks_.on_idle(); }) {}
 
 void Forwarding::start() {
-  std::size_t wanted = 0, got = 0;
-  for (const Forward& forward : plan_.forwards) {
-    if (listen_target(forward)) continue;
-    ++wanted;
-    if (listen(forward)) ++got;
-  }
-  const bool fatal = plan_.exit_on_failure && got < wanted;
-  if (fatal || (wanted > 0 && got == 0))
-    say(fatal ? LogLevel::kFatal : LogLevel::kError, "Could not request local forwarding.");
-  if (fatal) return callbacks_.on_failure();
+  if (!ports_.open()) return callbacks_.on_failure();
+  for (LocalPorts::Port& port : ports_.take()) listen(port);
   for (const Forward& forward : plan_.forwards) {
     if (const auto target = listen_target(forward)) ask(forward, *target);
   }
@@ -69,42 +52,22 @@ void Forwarding::start() {
 }
 
 void Forwarding::say(LogLevel level, const std::string& line) {
-  if (level <= plan_.log_level) callbacks_.say(line);
+  if (plan_.is_said(level)) callbacks_.say(line);
 }
 
 // ---- ports here ----
 
-// As ssh: one address of several is enough, and nothing is said of any but the last.
-bool Forwarding::listen(const Forward& forward) {
-  const ListenEnd& end = forward.listen;
-  Listening listening;
-  if (end.path.empty()) {
-    const std::string address = listen_address(end, plan_.gateway_ports);
-    try {
-      listening = listen_tcp(listen_addresses(address, end.port, plan_.family, ListenNames::kAsk));
-    } catch (const Unresolved& failure) {
-      say(LogLevel::kError, kListener + "getaddrinfo(" + address + "): " + failure.reason());
-      return false;
-    }
-  } else {
-    listening = listen_unix(end.path, plan_.unix_sockets);
-  }
-  if (!listening.failure.empty()) say(LogLevel::kError, listening.failure);
-  if (listening.sockets.empty()) {
-    if (end.path.empty())
-      say(LogLevel::kError, kListener + "cannot listen to port: " + std::to_string(end.port));
-    return false;
-  }
+void Forwarding::listen(LocalPorts::Port& port) {
+  const Forward& forward = *port.forward;
   callbacks_.tell("forwarding " + way_of(forward));
   const Entrance& at = entrances_[&forward];
-  for (OwnedFd& socket : listening.sockets) {
+  for (OwnedFd& socket : port.sockets) {
     listeners_.push_back(std::make_unique<Listener>(
         driver_.io(), std::move(socket), [this, &at] { return forwarder_.may_accept(at); },
         [this, &forward, &at](std::shared_ptr<Descriptor> accepted) {
           accept(forward, at, std::move(accepted));
         }));
   }
-  return true;
 }
 
 void Forwarding::accept(const Forward& forward, const Entrance& at, std::shared_ptr<Descriptor> socket) {

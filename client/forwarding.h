@@ -7,9 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "client/forward_plan.h"
+#include "client/local_ports.h"
 #include "client/socks_door.h"
 #include "common/io/forwarder.h"
+#include "common/io/listener.h"
 
 namespace mcdtp {
 
@@ -30,8 +31,8 @@ class Forwarding {
     std::function<void(const std::string&)> tell;
   };
 
-  // REQUIRES: driver and plan outlive this object.
-  Forwarding(Driver& driver, const ForwardPlan& plan, Callbacks callbacks);
+  // REQUIRES: driver and ports outlive this object.
+  Forwarding(Driver& driver, LocalPorts& ports, Callbacks callbacks);
 
   // Listens here, and asks the far side to. REQUIRES: called once. The callbacks may be called from within.
   void start();
@@ -51,7 +52,7 @@ class Forwarding {
 
   // Each line has the level that it has in ssh.
   void say(LogLevel level, const std::string& line);
-  bool listen(const Forward& forward);
+  void listen(LocalPorts::Port& port);
   void accept(const Forward& forward, const Entrance& at, std::shared_ptr<Descriptor> socket);
   void ask(const Forward& forward, const Target& target);
   void on_remote_news(StreamId stream, Remote& remote);
@@ -70,6 +71,7 @@ class Forwarding {
   void ready_if_all_answered();
 
   Driver& driver_;
+  LocalPorts& ports_;
   const ForwardPlan& plan_;
   Callbacks callbacks_;
   Forwarder forwarder_;

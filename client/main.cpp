@@ -244,6 +244,9 @@ int log_in_and_run(mcdtp::Options options, mcdtp::TransferLog& log, const std::v
   if (!plan) become_ssh(options, "it knows what to forward");
   look_for_absence(options, *plan, remembered);
   const mcdtp::Opening opening = make_opening(options, choice, *plan);
+  mcdtp::LocalPorts ports(*plan, mcdtp::write_line_if_room);
+  // A command that is nothing without them is not to begin, and one begins with the log-in.
+  if (plan->exit_on_failure && plan->beside_command && !ports.open()) return kFailed;
   const auto background = options.background ? std::make_unique<mcdtp::Background>() : nullptr;
   const auto go_to_background = [&] {
     if (background) background->go(!options.no_command || options.verbose > 0);
@@ -256,7 +259,7 @@ int log_in_and_run(mcdtp::Options options, mcdtp::TransferLog& log, const std::v
     case GreetingFinder::Result::kGreeting:
       if (remembered) note_server(*remembered);
       if (const auto status =
-              mcdtp::run_session(options, *plan, *login, remembered, log, end_signals, go_to_background))
+              mcdtp::run_session(options, ports, *login, remembered, log, end_signals, go_to_background))
         return *status;
       login->ssh.reset();
       become_ssh(options, "the jump host's server forwards nothing");

@@ -34,7 +34,7 @@ std::vector<Endpoint> with_port(const std::vector<Endpoint>& addresses, std::uin
 
 class ClientSession {
  public:
-  ClientSession(const Options& options, const ForwardPlan& plan, Login& login,
+  ClientSession(const Options& options, LocalPorts& ports, Login& login,
                 const std::optional<Remembered>& remembered, TransferLog& log,
                 const std::vector<int>& end_signals, std::function<void()> on_ready);
   std::optional<int> run();
@@ -103,11 +103,11 @@ class ClientSession {
   int status_ = kFailed;
 };
 
-ClientSession::ClientSession(const Options& options, const ForwardPlan& plan, Login& login,
+ClientSession::ClientSession(const Options& options, LocalPorts& ports, Login& login,
                              const std::optional<Remembered>& remembered, TransferLog& log,
                              const std::vector<int>& end_signals, std::function<void()> on_ready)
     : options_(options),
-      plan_(plan),
+      plan_(ports.plan()),
       ssh_(*login.ssh),
       remembered_(remembered),
       log_(log),
@@ -121,7 +121,7 @@ ClientSession::ClientSession(const Options& options, const ForwardPlan& plan, Lo
                [this](const StreamNews& news) { on_stream_news(news); }, [this] { on_ssh_end(); },
                [this](ChannelId id) { links_->on_link_end(id); }}),
       log_sampler_(io_, log, driver_.session()),
-      forwarding_(driver_, plan,
+      forwarding_(driver_, ports,
                   {std::move(on_ready), [this] { end(kFailed); }, [this] { end_if_done(); },
                    write_line_if_room, [this](const std::string& line) { tell(line); }}) {
   const Greeting& greeting = *login.finder.greeting();
@@ -462,10 +462,10 @@ void ClientSession::tell(const std::string& line) const {
 
 }  // namespace
 
-std::optional<int> run_session(const Options& options, const ForwardPlan& plan, Login& login,
+std::optional<int> run_session(const Options& options, LocalPorts& ports, Login& login,
                                const std::optional<Remembered>& remembered, TransferLog& log,
                                const std::vector<int>& end_signals, std::function<void()> on_ready) {
-  return ClientSession(options, plan, login, remembered, log, end_signals, std::move(on_ready)).run();
+  return ClientSession(options, ports, login, remembered, log, end_signals, std::move(on_ready)).run();
 }
 
 }  // namespace mcdtp

@@ -154,7 +154,10 @@ as_ssh -L "127.0.0.1:$echo_port:h:1" far 'echo ran'
 err_has "^bind \[127.0.0.1\]:$echo_port: Address already in use"
 err_has "^channel_setup_fwd_listener_tcpip: cannot listen to port: $echo_port"
 err_has "^Could not request local forwarding.$"
-as_ssh -oExitOnForwardFailure=yes -L "127.0.0.1:$echo_port:h:1" far 'echo ran'
+as_ssh -oExitOnForwardFailure=yes -L "127.0.0.1:$echo_port:h:1" far "echo ran >>$dir/ran"
+as_ssh -oExitOnForwardFailure=yes -D "$near" -L "127.0.0.1:$echo_port:h:1" far "echo ran >>$dir/ran"
+[ ! -e "$dir/ran" ] || fail "the command ran though a port was not to be had"
+as_ssh -oExitOnForwardFailure=yes -D "127.0.0.1:$near" far 'echo ran'
 for _ in {1..10}; do # however soon the command ends
   status 255 shim -oExitOnForwardFailure=yes -L "127.0.0.1:$echo_port:h:1" far true </dev/null
 done

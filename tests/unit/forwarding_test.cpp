@@ -75,9 +75,10 @@ class ForwardingTest : public testing::Test {
                      if (news.kind == StreamNews::Kind::kReached) reached_.push_back(news);
                    }};
   Driver& server_ = pair_.server;
+  LocalPorts ports_{plan_, [this](const std::string& line) { said_.push_back(line); }};
   Forwarding forwarding_{
       pair_.client,
-      plan_,
+      ports_,
       {[this] { ready_ = true; }, [this] { failed_ = true; }, [this] { was_idle_ = forwarding_.is_idle(); },
        [this](const std::string& line) { said_.push_back(line); }, [](const std::string&) {}}};
 };
