@@ -125,12 +125,7 @@ void Driver::send_all() {
       any = true;
       ++trains;
     }
-    // A pipe that fails is taken out of the map: go on by number.
-    for (auto it = pipes_.begin(); it != pipes_.end();) {
-      const ChannelId id = it->first;
-      any = send_pipe(id, *it->second) || any;
-      it = pipes_.upper_bound(id);
-    }
+    for (auto& [id, channel] : pipes_) any = send_pipe(id, *channel) || any;
     if (trains >= kTrainsPerTurn) return kick();
   }
 }
@@ -161,8 +156,9 @@ bool Driver::send_pipe(ChannelId id, PipeChannel& channel) {
   if (state == nullptr || state->blocked) return false;
   BytePipe::Status status = BytePipe::Status::kOpen;
   const bool sent = channel.send(now(), session_, status);
+  // Who takes nothing more has ended as a rule, but not what has come from there: its reader finds the end.
   if (status != BytePipe::Status::kOpen) {
-    pipe_ended(id);
+    session_.set_blocked(id, true);
     return false;
   }
   if (channel.pipe().waiting()) wait_pipe_writable(id, channel);
@@ -174,11 +170,18 @@ bool Driver::send_pipe(ChannelId id, PipeChannel& channel) {
 void Driver::wait_udp_readable(ChannelId id) {
   udp_.at(id)->socket().async_wait_readable([this, id](std::error_code error) {
     if (error || stopped_ || !udp_.contains(id)) return;
-    UdpChannel& channel = *udp_.at(id);
-    for (int reads = 0; reads < kReadsPerTurn && channel.receive(batch_, session_);) ++reads;
+    receive_udp(*udp_.at(id));
     wait_udp_readable(id);
     kick();
   });
+}
+
+void Driver::receive_udp(UdpChannel& channel) {
+  for (int reads = 0; reads < kReadsPerTurn && channel.receive(batch_, session_);) ++reads;
+}
+
+void Driver::receive_udp() {
+  for (auto& [id, channel] : udp_) receive_udp(*channel);
 }
 
 void Driver::wait_udp_writable(ChannelId id, UdpChannel& channel, bool by_timer) {
@@ -221,7 +224,7 @@ void Driver::wait_pipe_writable(ChannelId id, PipeChannel& channel) {
   channel.pipe().out().async_wait_writable([this, id](std::error_code error) {
     if (error || stopped_ || !pipes_.contains(id)) return;
     PipeChannel& waiting = *pipes_.at(id);
-    if (waiting.pipe().flush() != BytePipe::Status::kOpen) return pipe_ended(id);
+    if (waiting.pipe().flush() != BytePipe::Status::kOpen) return;  // blocked for good, see send_pipe()
     if (waiting.pipe().waiting()) return wait_pipe_writable(id, waiting);
     session_.set_blocked(id, false);
     kick();
@@ -230,7 +233,8 @@ void Driver::wait_pipe_writable(ChannelId id, PipeChannel& channel) {
 
 void Driver::pipe_ended(ChannelId id) {
   remove_link(id);
-  // What was read before the end still counts.
+  // What came before the end still counts.
+  if (id == kSshChannel) receive_udp();
   deliver();
   if (id == kSshChannel) {
     if (!stopped_) callbacks_.on_ssh_end();

@@ -63,6 +63,8 @@ class Driver {
   void wait_udp_readable(ChannelId id);
   void wait_udp_writable(ChannelId id, UdpChannel& channel, bool by_timer);
   void resume_udp(ChannelId id);
+  void receive_udp(UdpChannel& channel);
+  void receive_udp();  // of all
   void read_early(ChannelId id);
   void wait_pipe_readable(ChannelId id);
   void receive_from_pipe(ChannelId id);
