@@ -64,7 +64,7 @@ rm -rf "$dir/cache"
 printf 'cat %q\n' "$dir/forged" >"$dir/home/.bashrc"
 printf tail | status 3 shim -v far 'cat; exit 3'
 cat "$dir/forged" <(printf tail) | cmp - "$dir/out" || fail "the bytes differ"
-ours
+err_has "^mcdtp-shim: sent [0-9]* packets" && err_lacks "plain ssh"
 rm "$dir/home/.bashrc"
 
 step "the next run goes to ssh at once, for this key and until it is forgotten"
