@@ -176,8 +176,9 @@ void TransferLog::finish(Time now, const Session& session, int status) {
 void LogSampler::start() {
   if (!log_.wants_samples()) return;
   timer_.expires_after(TransferLog::kInterval);
-  timer_.async_wait([this](std::error_code error) {
-    if (error) return;
+  // It may be on its way while this object ends.
+  timer_.async_wait([this, alive = std::weak_ptr(alive_)](std::error_code error) {
+    if (error || alive.expired()) return;
     log_.sample(now(), session_);
     start();
   });

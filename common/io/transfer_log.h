@@ -75,6 +75,7 @@ class LogSampler {
   TransferLog& log_;
   const Session& session_;
   asio::steady_timer timer_;
+  std::shared_ptr<char> alive_ = std::make_shared<char>();
 };
 
 }  // namespace mcdtp
