@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 
 #include "common/io/file_text.h"
 #include "common/io/unresolved.h"
@@ -16,6 +17,27 @@ namespace mcdtp {
 namespace {
 
 constexpr int kCannotRun = 127;
+
+// Signals as at login: this thread has all blocked.
+class PlainSignals {
+ public:
+  PlainSignals() {
+    sigset_t set;
+    posix_spawnattr_init(&attributes_);
+    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    sigemptyset(&set);
+    posix_spawnattr_setsigmask(&attributes_, &set);
+    sigfillset(&set);
+    posix_spawnattr_setsigdefault(&attributes_, &set);
+  }
+  PlainSignals(const PlainSignals&) = delete;
+  PlainSignals& operator=(const PlainSignals&) = delete;
+  ~PlainSignals() { posix_spawnattr_destroy(&attributes_); }
+  const posix_spawnattr_t* get() const { return &attributes_; }
+
+ private:
+  posix_spawnattr_t attributes_;
+};
 
 // getent with its stdout on `out` and nothing else of ours; its process, or nothing where it cannot be started.
 pid_t start_getent(std::string host, int out) {
@@ -26,8 +48,10 @@ pid_t start_getent(std::string host, int out) {
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
+  const PlainSignals signals;
   pid_t child = 0;
-  const int error = posix_spawnp(&child, argv[0], &actions, nullptr, argv.data(), environ);
+  const int error = posix_spawnp(&child, argv[0], &actions, signals.get(), argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   return error == 0 ? child : 0;
 }
