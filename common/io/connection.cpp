@@ -17,6 +17,7 @@ constexpr int kMostPauses = 300;  // of that time
 constexpr int kMostWritingPauses = 2;
 constexpr auto kLook = milliseconds(10);
 constexpr int kMostLooks = 1000;  // without progress
+constexpr int kMostLooksBeforeReset = static_cast<int>(kMostPauses * kPatience / kLook);
 
 // Ends no direction by itself where not all was written: that is the connection's to decide.
 class SocketSink : public DescriptorSink {
@@ -189,8 +190,9 @@ void Connection::look_whether_taken(bool with_reset) {
   looks_ = left == untaken_ ? looks_ + 1 : 0;
   untaken_ = left;
   if (left == 0) return end(with_reset);
-  // The system goes on sending what is followed by an end; a reset would discard it.
-  if (looks_ > kMostLooks) return end(with_reset && !written_whole_);
+  // The system goes on sending what is followed by an end; a reset would discard it, of who only pauses too.
+  const bool discards = with_reset && !written_whole_;
+  if (looks_ > (discards ? kMostLooksBeforeReset : kMostLooks)) return end(discards);
   look_->expires_after(kLook);
   look_->async_wait([this, with_reset, alive = std::weak_ptr(alive_)](std::error_code error) {
     if (!error && !alive.expired() && !ended_) look_whether_taken(with_reset);
