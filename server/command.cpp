@@ -249,13 +249,15 @@ Command::Command(const CommandSpec& spec) {
   lifeline_ = std::move(lifeline.write);
 }
 
-// The guardian is dismissed before: from the reaping on nobody may be signalled.
 std::optional<int> Command::try_reap() {
-  if (status_) {
-    // It ends soon after the command.
-    waitpid(-pid_, nullptr, WNOHANG);
-    return status_;
-  }
+  if (!status_) status_ = reap_command();
+  // The guardian, which ends soon after the command: one SIGCHLD may tell of both.
+  if (status_) waitpid(-pid_, nullptr, WNOHANG);
+  return status_;
+}
+
+// The guardian is dismissed before: from the reaping on nobody may be signalled.
+std::optional<int> Command::reap_command() {
   siginfo_t ended{};
   if (waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT) != 0 ||
       ended.si_pid != pid_) {
@@ -264,8 +266,7 @@ std::optional<int> Command::try_reap() {
   dismiss_guardian();
   int status = 0;
   if (waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
-  status_ = WIFEXITED(status) ? WEXITSTATUS(status) : kKilledStatus;
-  return status_;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : kKilledStatus;
 }
 
 void Command::hang_up() {

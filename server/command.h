@@ -67,6 +67,7 @@ class Command {
   void hang_up();
 
  private:
+  std::optional<int> reap_command();
   void dismiss_guardian();
 
   OwnedFd stdin_;

@@ -69,12 +69,14 @@ int run_client(mcdtp::ServerOptions options, const mcdtp::Limits& limits, bool f
   become_command({options.command, options.subsystem, options.environment, mcdtp::account_of_user()});
 }
 
-// Under ssh the command's words are those of its own process alone: a `pkill -f` that is the command is not to find us
-// by them. They follow the last of our options.
+// Under ssh the command's words are those of its own process alone: a `pkill -f` that is the command, or one of the
+// administrator's, is not to find us by them. They follow the last of our options, or the first of the administrator's.
 void hide_command(int argc, char** argv) {
+  constexpr std::string_view kForced = "--forced";
   char** const end = argv + argc;
-  for (char** word = std::find(argv, end, std::string_view("--")); word < end; ++word)
-    std::memset(*word, 0, std::strlen(*word));
+  char** const words = std::find_if(
+      argv, end, [&](std::string_view word) { return word == "--" || word.starts_with(kForced); });
+  for (char** word = words; word < end; ++word) std::memset(*word, 0, std::strlen(*word));
 }
 
 int run(int argc, char** argv) {

@@ -30,6 +30,12 @@ out_is none
 status 0 shim -s far sftp </dev/null
 out_is "$(ls /usr/lib/openssh/sftp-server /usr/libexec/openssh/sftp-server 2>/dev/null | head -n 1)"
 
+step "--forced: its words are those of no process of ours"
+force "$server --forced 'tr \\\\0 \\\\n </proc/\$PPID/cmdline; : words'"
+status 0 shim far anything </dev/null
+grep -q mcdtp-server "$dir/out" || fail "that is not the server"
+! grep -q words "$dir/out" || fail "they are there"
+
 step "--forced: of the client's environment only what is harmless comes in"
 force "$server --forced env"
 printf '  SendEnv *\n' | cat "$e2e_config" - >"$dir/config"
