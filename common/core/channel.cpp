@@ -44,17 +44,27 @@ bool Channel::on_timeout(Time now) {
   if (!datagram_ || !proved()) return false;
   // While something is outstanding the probe time-out asks, and a PING between would put it off for ever.
   if (sent.packets_outstanding() == 0) keep_alive(now);
-  if (probe_timer() > now) return false;
+  if (probe_timeout() > now) return false;
   loss.on_probe_timeout();
+  asked_at_ = now;
   return ping_due_ = true;
 }
 
 Time Channel::next_timeout() const {
   Time next = next_probe_;
   if (!datagram_ || !proved()) return next;
-  if (!ping_due_)
-    next = std::min(next, sent.packets_outstanding() == 0 ? last_sent_ + kKeepalive : probe_timer());
+  if (sent.packets_outstanding() > 0) {
+    next = std::min(next, probe_timeout());
+  } else if (!ping_due_) {
+    next = std::min(next, last_sent_ + kKeepalive);
+  }
   return std::min(next, loss.loss_timer());
+}
+
+// Where the PING of the one before could not leave yet, nothing can have answered it.
+Time Channel::probe_timeout() const {
+  const Time usual = loss.probe_timer(sent, longest_report_delay());
+  return ping_due_ ? std::max(usual, asked_at_ + kUnsentPatience) : usual;
 }
 
 // The kernel of whoever stands between may take what comes, and go on saying so, for ever.

@@ -152,10 +152,12 @@ class Channel {
   // The peer's host stands still for so long, at most, of late.
   static constexpr Duration kStoodStillLife = seconds(10);
   static constexpr Duration kMostStoodStill = milliseconds(500);
+  // A socket that takes nothing for so long may have lost its way.
+  static constexpr Duration kUnsentPatience = seconds(1);
   // So many reports in a row by the control link: nothing comes on the channel. Fewer may have been the faster.
   static constexpr int kReportsByLink = 4;
 
-  Time probe_timer() const { return loss.probe_timer(sent, longest_report_delay()); }
+  Time probe_timeout() const;
   Duration longest_report_delay() const;
   std::uint64_t window_for(Duration wait) const;
 
@@ -173,6 +175,7 @@ class Channel {
   int reports_by_link_ = 0;     // in a row
   std::size_t unreported_ = 0;  // see count_unreported()
   bool ping_due_ = false;
+  Time asked_at_{};                                                   // at the last probe time-out
   LargestOfLate<Duration> stood_still_{kStoodStillLife, Duration{}};  // the peer's host
   std::deque<PathId> to_probe_;
   Time next_probe_ = kNever;

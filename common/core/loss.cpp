@@ -60,7 +60,9 @@ void LossDetector::cover(Time arrived, PacketNumber number, SentPackets& sent, R
   } else if (packet->state == SentPacket::State::kLost) {
     const PacketNumber distance =
         largest_covered_.value_or(number) - std::min(number, largest_covered_.value_or(number));
-    reordering_.on_spurious(arrived, distance, arrived - packet->sent_at - expected(), rtt_.smoothed());
+    // What a silence was taken to have lost says nothing of the order.
+    if (packet->overtaken)
+      reordering_.on_spurious(arrived, distance, arrived - packet->sent_at - expected(), rtt_.smoothed());
     news.covered_late.push_back(number);
   }
   sent.resolve(*packet, SentPacket::State::kCovered);
@@ -118,6 +120,7 @@ std::vector<PacketNumber> LossDetector::detect_lost(Time now, Time known_at, Dur
       break;
     }
     packet.lost_at = now;
+    packet.overtaken = true;
     sent.resolve(packet, SentPacket::State::kLost);
     lost.push_back(n);
   }

@@ -71,7 +71,8 @@ struct SentPacket {
   enum class State : std::uint8_t { kOutstanding, kProbing, kCovered, kLost, kSilent };
 
   Time sent_at{};
-  Time lost_at{};          // when it was declared lost
+  Time lost_at{};          // when it was declared lost,
+  bool overtaken = false;  // for later ones had come
   std::uint32_t size = 0;  // bytes of the datagram or record
   PathId path = 0;
   State state = State::kOutstanding;

@@ -84,6 +84,27 @@ TEST(Channel, TheProbeTimeOutAllowsForAHostThatStandsStill) {
   EXPECT_EQ(channel.next_timeout(), usual);
 }
 
+// A socket that takes nothing for a moment is no peer that does not answer.
+TEST(Channel, AProbeTimeOutWaitsForThePingOfTheOneBeforeToLeave) {
+  Channel channel(0, true);
+  const SentPacket probe = probe_of(4);
+  channel.paths.set_candidates({4});
+  channel.on_covered(at(0s), probe);
+  send(channel, at(0s), 4, true);
+  send(channel, at(0s), 4, true);
+  ReportNews news;
+  ASSERT_TRUE(
+      channel.loss.on_report(at(10ms), at(10ms), {0, 1, {}, 0, 0, 0, 0, {{0, 1}}}, channel.sent, news));
+  const Time first = channel.next_timeout();
+  ASSERT_LT(first, at(200ms));
+  EXPECT_TRUE(channel.on_timeout(first));
+  for (Duration later = 10ms; later < 1s; later += 10ms)
+    EXPECT_FALSE(channel.on_timeout(first + later)) << to_seconds(later);
+  EXPECT_EQ(channel.next_timeout(), first + 1s);
+  EXPECT_TRUE(channel.on_timeout(first + 1s));
+  EXPECT_EQ(channel.loss.probes_unanswered(), 2);
+}
+
 TEST(Channel, KeepaliveWhenIdle) {
   Channel channel(0, true);
   channel.paths.set_candidates({4});

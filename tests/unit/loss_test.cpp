@@ -145,6 +145,18 @@ TEST_F(Loss, RttIsOfTheNewestWithoutTheReceiversDelay) {
   EXPECT_EQ(loss.rtt().min(), 100ms);
 }
 
+// What a silence was taken to have lost may have come, and only its reports have not.
+TEST_F(Loss, WhatNoLaterOneOvertookTeachesNothingOfTheOrder) {
+  send(0ms);
+  report(100ms, {{0, 1}});
+  for (int i = 0; i < 50; ++i) send(200ms);
+  for (PacketNumber n = 1; n < 51; ++n) sent.resolve(*sent.find(n), State::kLost);  // as of who is doubted
+  EXPECT_EQ(report(900ms, {{0, 51}}).covered_late.size(), 50u);
+  for (int i = 0; i < 4; ++i) send(1000ms + i * 1ms);
+  report(1100ms, {{52, 55}});
+  EXPECT_EQ(lost(1100ms), Numbers{51});
+}
+
 // One of us was stopped, and what came lay there for an hour.
 TEST_F(Loss, ASampleOfHoursIsNotBelievedAtOnce) {
   send(0ms);
