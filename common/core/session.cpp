@@ -235,7 +235,11 @@ void Session::pass_over(Time now, Channel& link) {
 // A way was found, or is back. What has stood on the SSH connection for long goes by it: that one's TCP may wait for far
 // longer before it sends anything again.
 void Session::relieve_ssh(Time now) {
-  if (ssh_stuck_at() < now) requeue_outstanding(*find(kSshChannel));
+  if (ssh_stuck_at() >= now) return;
+  Channel& ssh = *find(kSshChannel);
+  // Also what went early: that may not have come either, and end_early() is not to leave it to this connection.
+  for (SentPacket& packet : ssh.sent.packets()) packet.copied = false;
+  requeue_outstanding(ssh);
 }
 
 // Its packets are not lost, but whoever waits for them would wait for ever.

@@ -139,6 +139,9 @@ void Session::on_report(Time now, Time arrived, const Channel& from, const Repor
     ++statistics_.bad_reports;
     return;
   }
+  // There nothing overtakes, and what is never reported would be kept for ever, with all that follows.
+  if (!channel->is_datagram() && channel->sent.oldest_outstanding() < report.ranges.front().end)
+    return accept("a report that leaves out what went over SSH or TCP before");
   note_peer_drops(*channel, report.kernel_drops);
   // What it carried may be forgotten by then.
   const bool is_back = news.newer && channel->is_silent();

@@ -75,6 +75,18 @@ TEST(EarlyData, AProofThatComesLateTakesOver) {
   EXPECT_LT(time_of_few(world, false), milliseconds(1200) + 12 * kDelay);
 }
 
+// What stands on an SSH connection that does not move goes by the first TCP connection, although it went early as well.
+TEST(EarlyData, ATcpConnectionTakesOverFromAnSshConnectionThatStands) {
+  for (const bool down : {false, true}) {
+    WorldSettings settings = long_path();
+    settings.up.cut = settings.down.cut = true;
+    World world(settings);
+    world.stall_pipe(kSshChannel, seconds(15));
+    world.at(milliseconds(2000), [&] { world.connect_tcp(kFirstTcpChannel); });
+    EXPECT_LT(time_of_few(world, down), seconds(5)) << down;
+  }
+}
+
 // The first packets are lost, and then others come through.
 TEST(EarlyData, LostOnesAreSentAgain) {
   WorldSettings settings = long_path();

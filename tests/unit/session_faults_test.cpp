@@ -40,6 +40,33 @@ TEST(SessionFaults, NoReportsOfAStreamChannel) {
   EXPECT_LT(session.channel(kSshChannel)->sent.packets().size(), 300'000U);
 }
 
+// Nor may it leave out one of them for ever: all that follow would be kept behind it.
+TEST(SessionFaults, AReportOfAStreamChannelWithAHole) {
+  Session session(kBegin, config_of(Role::kClient));
+  session.add_stream_channel(kBegin, kSshChannel);
+  std::vector<std::uint8_t> room(16 * 1024);
+  std::array<std::uint8_t, 256> frames{};
+  PacketNumber number = 0;
+  for (; number < 5; ++number) {
+    const Time now = kBegin + (number + 1) * milliseconds(100);
+    const std::array<std::uint8_t, 1> ping{1};
+    session.on_packet(now, now, kSshChannel, 0, number, kCarriesNewBytes, ping, 13);
+    session.on_timeout(now);
+    while (session.poll_packet(now, kSshChannel, room)) {
+    }
+  }
+  ASSERT_GT(session.channel(kSshChannel)->sent.next(), 2U);
+  Writer out(frames);
+  write_report(out, {kSshChannel, 1, {}, 0, 0, 0, 0, {{1, 3}}}, frames.size());
+  session.on_packet(kBegin, kBegin, kSshChannel, 0, number, kCarriesNewBytes, Bytes(frames).first(out.size()),
+                    64);
+  std::string fault;
+  while (const auto event = session.poll_event()) {
+    if (event->kind == SessionEventKind::kPeerFault) fault = event->text;
+  }
+  EXPECT_EQ(fault, "a report that leaves out what went over SSH or TCP before");
+}
+
 // A client that opens streams, gives each up at once and reports nothing of what it is told of them.
 class OpensForEver {
  public:
