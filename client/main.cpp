@@ -1,7 +1,6 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <cstdint>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -12,19 +11,20 @@
 #include "client/bootstrap.h"
 #include "client/end_signals.h"
 #include "client/git_hosts.h"
-#include "client/libssh2_process.h"
 #include "client/options.h"
 #include "client/plain.h"
 #include "client/remembered.h"
 #include "client/say.h"
 #include "client/session.h"
 #include "client/ssh_exec.h"
+#include "client/without_greeting.h"
 #include "common/io/descriptor.h"
 #include "common/io/descriptor_limit.h"
 #include "common/io/system.h"
 
 namespace {
 
+using mcdtp::become_ssh;
 using mcdtp::GreetingFinder;
 using mcdtp::say;
 using mcdtp::seconds_since_1970;
@@ -33,102 +33,6 @@ constexpr int kFailed = 255;
 
 int print(std::string_view text) {
   return write(STDOUT_FILENO, text.data(), text.size()) == static_cast<ssize_t>(text.size()) ? 0 : kFailed;
-}
-
-// The real ssh, with the same words, for what it alone can do.
-[[noreturn]] void become_ssh(const mcdtp::Options& options, const std::string& reason) {
-  if (options.verbose > 0) say("going on as ssh: " + reason);
-  mcdtp::hand_over(options.words_for_hand_over);
-}
-
-// A shell says so of what it cannot run, a server of ours and ssh of what failed, our own line of whom nobody waits for
-// any more: the far side is out of order or slow, which will not last.
-bool could_not_run(int status, bool late) {
-  return status == 126 || status == 127 || status == kFailed || (late && status == mcdtp::kNobodyWaits);
-}
-
-// It let libssh2 in, and then would run nothing: just then, or never.
-bool refused_session(const mcdtp::Login& login, int status) {
-  return !login.peer_address.empty() && status == mcdtp::kSessionRefused;
-}
-
-// For how long the far side is taken to run no command of ours. Who said no start line is another command than ours; who
-// did not even end may be a slow host. Nothing: it may be out of order.
-std::optional<std::int64_t> period_of_forced(const mcdtp::Login& login, bool ended, int status) {
-  using mcdtp::ForcedMemory;
-  if (ended && !could_not_run(status, login.late))
-    return refused_session(login, status) ? ForcedMemory::kUnsure : ForcedMemory::kSure;
-  return login.result == GreetingFinder::Result::kNone ? std::optional(ForcedMemory::kUnsure) : std::nullopt;
-}
-
-void remember_forced(const mcdtp::Options& options, std::int64_t period, const mcdtp::ForcedMemory& memory) {
-  const bool sure = period == mcdtp::ForcedMemory::kSure;
-  if (memory.remember(seconds_since_1970(), period) || options.quiet || !sure) return;
-  say(options.host + " runs a command of its own, each time twice, for that cannot be remembered in " +
-      (memory.path().empty() ? "~/.cache" : memory.path()));
-}
-
-// A log-in that failed may have been one that wants to ask, or a jump host that is down: doubt is all that is left of it.
-void judge_relay(mcdtp::Login& login, const mcdtp::RelayMemory& memory) {
-  using mcdtp::RelayMemory;
-  if (!login.done) return;
-  login.ssh->close_pipes();
-  const bool has_ended = !login.late && login.result == GreetingFinder::Result::kMore;
-  const bool is_sure = has_ended ? login.ssh->wait() != kFailed : !login.late;
-  memory.rule_out(seconds_since_1970(), is_sure ? RelayMemory::kSure : RelayMemory::kUnsure);
-}
-
-// The jump host carries none of ours. Nothing was asked and nothing said.
-[[noreturn]] void leave_relay(const mcdtp::Options& options, mcdtp::Login& login,
-                              const mcdtp::RelayMemory& memory) {
-  judge_relay(login, memory);
-  login.ssh.reset();
-  become_ssh(options, "the jump host runs no mcdtp-server of this version");
-}
-
-// The user has told of no place, and brings no server.
-bool looks_in_usual_places(const mcdtp::Options& options) {
-  return !options.server_path && !options.server_subsystem && !options.install;
-}
-
-// What we asked for has begun, and ended without saying that there is no server.
-bool did_not_start(const mcdtp::Login& login) {
-  return !login.late && login.result == GreetingFinder::Result::kMore && login.finder.has_begun();
-}
-
-// There is no server, or one of another version, for what needs one: the real ssh does it.
-void note_no_server(const mcdtp::Options& options, const std::optional<mcdtp::Remembered>& remembered) {
-  if (!options.quiet) say("no mcdtp-server on " + options.host + ": going on over plain ssh");
-  if (remembered && looks_in_usual_places(options)) remembered->absent.remember(seconds_since_1970());
-}
-
-// `ended`: with `status`, before a greeting came. Who has begun with our command is forced to no other.
-void note_absence(const mcdtp::Options& options, const mcdtp::Login& login, bool ended, int status,
-                  const std::optional<mcdtp::Remembered>& remembered) {
-  if (login.result == GreetingFinder::Result::kNoSubsystem) return note_no_server(options, remembered);
-  const bool failed = did_not_start(login);
-  if (failed && !options.quiet)
-    say("mcdtp-server on " + options.host + " did not start: going on over plain ssh");
-  if (!failed && options.verbose > 0) say("the far side runs no command of ours: going on as plain ssh");
-  if (!remembered || options.server_subsystem || login.finder.has_begun()) return;
-  if (const auto period = period_of_forced(login, ended, status))
-    remember_forced(options, *period, remembered->forced);
-}
-
-// No greeting: a failed log-in, of which ssh has spoken; or a command that the far side forces on this key, no server for
-// what needs one, or one that cannot start. Then the real ssh runs, with the same words; not one byte of stdin has been read.
-int without_greeting(const mcdtp::Options& options, mcdtp::Login& login,
-                     const std::optional<mcdtp::Remembered>& remembered, mcdtp::Background* background) {
-  if (options.relay && remembered) leave_relay(options, login, remembered->relay);
-  const bool ended = login.result == GreetingFinder::Result::kMore;
-  const bool silent = login.finder.noise().empty();
-  login.ssh->close_pipes();
-  const int status = ended ? login.ssh->wait() : 0;
-  if (status == kFailed && !login.done && silent && !login.finder.has_begun()) return kFailed;
-  note_absence(options, login, ended, status, remembered);
-  login.ssh.reset();
-  if (background != nullptr) background->give_back();
-  mcdtp::hand_over(options.words_for_hand_over);
 }
 
 bool command_has_begun(GreetingFinder::Result result, const mcdtp::Options& options, bool needs_server) {
@@ -216,19 +120,6 @@ mcdtp::Opening make_opening(const mcdtp::Options& options, const mcdtp::Libssh2C
   return std::move(*opening);
 }
 
-// What needs a server goes by the real ssh at once where there was none of late.
-void look_for_absence(const mcdtp::Options& options, const mcdtp::ForwardPlan& plan,
-                      const std::optional<mcdtp::Remembered>& remembered) {
-  const bool needed = options.subsystem || needs_server(options, plan);
-  if (!needed || options.relay || options.shim_wanted || !remembered || !looks_in_usual_places(options))
-    return;
-  if (!remembered->absent.holds(seconds_since_1970())) return;
-  if (!options.quiet)
-    say("no mcdtp-server on " + options.host + " of late, says " + remembered->absent.path() +
-        ": going on over plain ssh");
-  mcdtp::hand_over(options.words_for_hand_over);
-}
-
 void note_server(const mcdtp::Remembered& remembered) {
   remembered.forced.forget();
   remembered.absent.forget();
@@ -242,7 +133,8 @@ int log_in_and_run(mcdtp::Options options, mcdtp::TransferLog& log, const std::v
   configure(options, choice, remembered);
   const auto plan = mcdtp::plan_forwards(options, choice.config);
   if (!plan) become_ssh(options, "it knows what to forward");
-  look_for_absence(options, *plan, remembered);
+  const bool is_server_needed = options.subsystem || needs_server(options, *plan);
+  if (is_server_needed && remembered) leave_where_absent(options, *remembered);
   const mcdtp::Opening opening = make_opening(options, choice, *plan);
   mcdtp::LocalPorts ports(*plan, mcdtp::write_line_if_room);
   // A command that is nothing without them is not to begin, and one begins with the log-in.
@@ -271,7 +163,7 @@ int log_in_and_run(mcdtp::Options options, mcdtp::TransferLog& log, const std::v
       return mcdtp::run_plain_session(*login, !options.no_stdin, end_signals);
     default: break;
   }
-  return without_greeting(options, *login, remembered, background.get());
+  return mcdtp::without_greeting(options, *login, remembered, background.get());
 }
 
 int run(int argc, char** argv) {

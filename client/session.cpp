@@ -9,6 +9,7 @@
 
 #include "client/forwarding.h"
 #include "client/output_sinks.h"
+#include "client/relay_doubt.h"
 #include "client/say.h"
 #include "client/ssh_links.h"
 #include "common/io/descriptor_limit.h"
@@ -23,7 +24,6 @@ namespace {
 
 constexpr int kFailed = 255;
 constexpr Duration kSignalGrace = milliseconds(50);
-constexpr Duration kDoubtPatience = seconds(2);
 constexpr std::uint64_t kWorthALogIn = 256 * 1024;  // bytes of streams, of both directions
 
 std::vector<Endpoint> with_port(const std::vector<Endpoint>& addresses, std::uint16_t port) {
@@ -57,10 +57,6 @@ class ClientSession {
   void on_output_lost(int error);
   void on_output_end(WritePump::End end);
   void on_stdio_failure();
-  bool is_relay_in_doubt() const;
-  void wait_with_stdin();
-  void on_relay_works();
-  void start_waiting_stdin();
   void on_ssh_end();
   void end_if_done();
   void end_if_stdio_done();
@@ -81,7 +77,7 @@ class ClientSession {
   asio::io_context io_;
   asio::signal_set signals_{io_};
   asio::steady_timer ssh_end_timer_{io_};
-  asio::steady_timer doubt_timer_{io_};
+  RelayDoubt relay_doubt_;
   std::vector<Endpoint> far_addresses_;
   UdpSockets sockets_;  // until the driver has them
   SessionKeys keys_;
@@ -94,9 +90,6 @@ class ClientSession {
   std::unique_ptr<WritePump> stdout_;
   std::unique_ptr<WritePump> stderr_;
   std::optional<int> command_status_;
-  bool stdin_waits_ = false;  // until the relay is known to work
-  bool relay_is_noted_ = false;
-  bool forwards_nothing_ = false;
   bool stdin_ended_ = false;
   bool output_lost_ = false;
   bool ended_ = false;
@@ -113,6 +106,7 @@ ClientSession::ClientSession(const Options& options, LocalPorts& ports, Login& l
       log_(log),
       doubts_udp_(options.transport == Transport::kAuto && remembered &&
                   remembered->udp.is_blocked(seconds_since_1970())),
+      relay_doubt_(io_, options.relay && remembered ? &remembered->relay : nullptr),
       far_addresses_(find_far_addresses(login)),
       sockets_(open_sockets(*login.finder.greeting())),
       keys_(login.finder.greeting()->secret, login.finder.greeting()->cipher),
@@ -241,33 +235,7 @@ void ClientSession::start_pumps() {
     stdin_ended_ = true;
     end_if_done();
   });
-  is_relay_in_doubt() ? wait_with_stdin() : stdin_->start();
-}
-
-// Where the server turns out to forward nothing, ssh can still have all that is to be said.
-bool ClientSession::is_relay_in_doubt() const {
-  return options_.relay && !remembered_->relay.is_confirmed(seconds_since_1970());
-}
-
-// SSH's far side speaks at once, as a rule.
-void ClientSession::wait_with_stdin() {
-  stdin_waits_ = true;
-  doubt_timer_.expires_after(kDoubtPatience);
-  doubt_timer_.async_wait([this](std::error_code error) {
-    if (!error) start_waiting_stdin();
-  });
-}
-
-void ClientSession::start_waiting_stdin() {
-  if (!std::exchange(stdin_waits_, false)) return;
-  doubt_timer_.cancel();
-  stdin_->start();
-}
-
-void ClientSession::on_relay_works() {
-  if (!options_.relay || std::exchange(relay_is_noted_, true)) return;
-  remembered_->relay.confirm(seconds_since_1970());
-  start_waiting_stdin();
+  relay_doubt_.when_settled([this] { stdin_->start(); });
 }
 
 // Silently, and with ssh's status: the SSH channel goes down with us, and that ends the far side.
@@ -290,7 +258,7 @@ void ClientSession::on_stream_news(const StreamNews& news) {
 
 void ClientSession::on_own_news(const StreamNews& news) {
   if (news.kind == StreamNews::Kind::kReadable && news.stream == stdio_) {
-    if (!driver_.streams().was_reset(stdio_)) on_relay_works();
+    if (!driver_.streams().was_reset(stdio_)) relay_doubt_.on_works();
     stdout_->on_readable();
   }
   if (news.kind == StreamNews::Kind::kReadable && news.stream == kStderr) stderr_->on_readable();
@@ -366,12 +334,11 @@ void ClientSession::on_output_end(WritePump::End end) {
 
 void ClientSession::on_stdio_failure() {
   const ResetReason reason = driver_.streams().reset_reason(stdio_);
-  if (options_.relay && reason == ResetReason::kProhibited) {
-    remembered_->relay.prohibit(seconds_since_1970());
-    forwards_nothing_ = stdin_waits_;
-    if (forwards_nothing_) return end(kFailed);
+  if (relay_doubt_.is_relay() && reason == ResetReason::kProhibited) {
+    relay_doubt_.on_prohibited();
+    if (relay_doubt_.gives_back()) return end(kFailed);
   } else {
-    on_relay_works();
+    relay_doubt_.on_works();
   }
   if (reason != ResetReason::kGivenUp) {
     if (plan_.log_level >= LogLevel::kInfo)
@@ -453,7 +420,7 @@ void ClientSession::tell_statistics() const {
 
 std::optional<int> ClientSession::run() {
   io_.run();
-  return forwards_nothing_ ? std::nullopt : std::optional(status_);
+  return relay_doubt_.gives_back() ? std::nullopt : std::optional(status_);
 }
 
 void ClientSession::tell(const std::string& line) const {
