@@ -1,6 +1,5 @@
 #include "client/bootstrap.h"
 
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -247,10 +246,15 @@ void apply_configuration(Options& options, const SshConfig& config) {
 
 namespace {
 
+// Of an attempt nothing is to be heard.
+ChildStderr stderr_of(const Options& options) {
+  return options.relay && options.verbose == 0 ? ChildStderr::kNone : ChildStderr::kOurs;
+}
+
 // Sets the process and, where libssh2 has logged in, what it found out. False, and no process: the real ssh has to do it.
 bool log_in_by_libssh2(Login& login, const Options& options, const Libssh2Plan& plan,
                        const std::string& exec_line, LoginWatch& watch) {
-  auto process = std::make_unique<Libssh2Process>(plan, exec_line, options.quiet);
+  auto process = std::make_unique<Libssh2Process>(plan, exec_line, options.quiet, stderr_of(options));
   const Libssh2Process::Login& outcome = process->login();
   if (outcome.unreachable) {
     login.ssh = std::move(process);
@@ -266,26 +270,6 @@ bool log_in_by_libssh2(Login& login, const Options& options, const Libssh2Plan& 
   login.ssh = std::move(process);
   return true;
 }
-
-// What a child that is started meanwhile says on stderr goes nowhere.
-class NoStderr {
- public:
-  NoStderr() : ours_(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)) {
-    const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    if (ours_ >= 0 && nowhere >= 0) dup2(nowhere, STDERR_FILENO);
-    if (nowhere >= 0) close(nowhere);
-  }
-  NoStderr(const NoStderr&) = delete;
-  NoStderr& operator=(const NoStderr&) = delete;
-  ~NoStderr() {
-    if (ours_ < 0) return;
-    dup2(ours_, STDERR_FILENO);
-    close(ours_);
-  }
-
- private:
-  int ours_;
-};
 
 // A master listens on its socket; what merely stands there may be left from one that is gone.
 bool answers(const std::string& control_path) {
@@ -320,7 +304,7 @@ void start_log_in(Login& login, const Options& options, const Libssh2Choice& cho
     const auto first = watch.ssh_words();
     words.insert(words.begin() + 1, first.begin(), first.end());
   }
-  login.ssh = std::make_unique<SshProcess>(words);
+  login.ssh = std::make_unique<SshProcess>(words, SshManner::kAttended, stderr_of(options));
   // It says how it ended.
   login.ssh->let_end(choice.config && choice.config->log_level() > LogLevel::kInfo);
 }
@@ -390,10 +374,7 @@ std::unique_ptr<Login> log_in(const Options& options, const Libssh2Choice& choic
   if (options.server_subsystem || opening.offer || !opening.environment_line.empty())
     login->finder.take_questions();
   login->finder.await_start(opening.start_word);
-  {
-    const auto silence = options.relay && options.verbose == 0 ? std::make_unique<NoStderr>() : nullptr;
-    start_log_in(*login, options, choice, opening.exec_line, watch);
-  }
+  start_log_in(*login, options, choice, opening.exec_line, watch);
   const std::string host_name = choice.config ? choice.config->host_name() : options.host;
   // Where all goes over SSH nothing else is to be contacted, and no name server asked.
   const bool goes_directly = options.transport != Transport::kSsh;

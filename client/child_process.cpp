@@ -25,12 +25,24 @@ constexpr int kSignalDeath = 255;
   throw std::runtime_error(attempt + ": " + std::strerror(error));
 }
 
+struct Standard {
+  int in;
+  int out;
+  ChildStderr err;
+};
+
+bool take(const Standard& fds) {
+  const int nowhere = fds.err == ChildStderr::kNone ? open("/dev/null", O_WRONLY | O_CLOEXEC) : STDERR_FILENO;
+  return dup2(fds.in, STDIN_FILENO) >= 0 && dup2(fds.out, STDOUT_FILENO) >= 0 &&
+         (nowhere < 0 || dup2(nowhere, STDERR_FILENO) >= 0);
+}
+
 // Runs in the child.
-[[noreturn]] void run(const std::function<int()>& body, int stdin_fd, int stdout_fd, pid_t parent) {
+[[noreturn]] void run(const std::function<int()>& body, const Standard& fds, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(kSignalDeath);
   restore_signals();
-  if (dup2(stdin_fd, STDIN_FILENO) < 0 || dup2(stdout_fd, STDOUT_FILENO) < 0) _exit(kSignalDeath);
+  if (!take(fds)) _exit(kSignalDeath);
   _exit(body());
 }
 
@@ -64,13 +76,13 @@ std::vector<char*> exec_pointers(std::vector<std::string>& words) {
   return out;
 }
 
-ChildProcess::ChildProcess(const std::function<int()>& body) {
+ChildProcess::ChildProcess(const std::function<int()>& body, ChildStderr stderr_kind) {
   const Pipe to_child = make_pipe();
   const Pipe from_child = make_pipe();
   keep_exit_statuses();
   const pid_t parent = getpid();
   pid_ = fork();
-  if (pid_ == 0) run(body, to_child.read_end, from_child.write_end, parent);
+  if (pid_ == 0) run(body, {to_child.read_end, from_child.write_end, stderr_kind}, parent);
   const int error = errno;
   close(to_child.read_end);
   close(from_child.write_end);

@@ -13,14 +13,17 @@
 
 namespace mcdtp {
 
-// A child process with pipes of ours as its 0 and 1; its 2 is ours. It gets SIGTERM when the thread that
+// What a child says on its stderr goes to ours, or nowhere.
+enum class ChildStderr { kOurs, kNone };
+
+// A child process with pipes of ours as its 0 and 1. It gets SIGTERM when the thread that
 // started it ends, however that ends: start it on the main thread. REQUIRES: 0, 1 and 2 are open.
 class ChildProcess {
  public:
   // Runs `body` in the child with signals as at login, then ends it with the status that body returns.
   // REQUIRES: where other threads run, body makes async-signal-safe calls only. Throws where there is no
   // child.
-  explicit ChildProcess(const std::function<int()>& body);
+  explicit ChildProcess(const std::function<int()>& body, ChildStderr stderr_kind = ChildStderr::kOurs);
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
   // Closes the pipes; ends what still runs by SIGTERM, at once or as let_end() says, after two more seconds by SIGKILL.

@@ -100,11 +100,12 @@ struct Libssh2Process::Start {
   Pipe outcome;
 };
 
-Libssh2Process::Libssh2Process(const Libssh2Plan& plan, const std::string& exec_line, bool quiet)
-    : Libssh2Process(Start(plan, exec_line, quiet)) {}
+Libssh2Process::Libssh2Process(const Libssh2Plan& plan, const std::string& exec_line, bool quiet,
+                               ChildStderr stderr_kind)
+    : Libssh2Process(Start(plan, exec_line, quiet), stderr_kind) {}
 
-Libssh2Process::Libssh2Process(const Start& start)
-    : ChildProcess([&] { return start.run(); }), outcome_fd_(start.outcome.read_end) {
+Libssh2Process::Libssh2Process(const Start& start, ChildStderr stderr_kind)
+    : ChildProcess([&] { return start.run(); }, stderr_kind), outcome_fd_(start.outcome.read_end) {
   ::close(start.outcome.write_end);
 }
 

@@ -12,12 +12,13 @@ namespace mcdtp {
 inline constexpr int kSessionRefused = 254;
 
 // A login by libssh2, in a child process that behaves as a running ssh does: its stdin and stdout are our
-// pipes, the far command's stderr goes to ours, its exit status is the command's, or 255. Start it on the
+// pipes, the far command's stderr goes to its own, its exit status is the command's, or 255. Start it on the
 // main thread, before other threads and before any asio object.
 class Libssh2Process : public ChildProcess {
  public:
   // `quiet`: no sentence on stderr where the connection is lost later.
-  Libssh2Process(const Libssh2Plan& plan, const std::string& exec_line, bool quiet);
+  Libssh2Process(const Libssh2Plan& plan, const std::string& exec_line, bool quiet,
+                 ChildStderr stderr_kind = ChildStderr::kOurs);
   ~Libssh2Process() override;
 
   struct Login {
@@ -32,7 +33,7 @@ class Libssh2Process : public ChildProcess {
 
  private:
   struct Start;
-  explicit Libssh2Process(const Start& start);
+  Libssh2Process(const Start& start, ChildStderr stderr_kind);
   std::string read_report() const;
 
   int outcome_fd_;

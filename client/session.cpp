@@ -196,7 +196,7 @@ std::unique_ptr<Links> ClientSession::make_links(const Login& login) {
   std::vector<std::string> argv = login.further_ssh;
   argv.insert(argv.end(), {"-W", "127.0.0.1:" + std::to_string(*port), "--", options_.host});
   return std::make_unique<SshLinks>(driver_, std::move(argv),
-                                    options_.verbose > 0 ? SshStderr::kOurs : SshStderr::kNone,
+                                    options_.verbose > 0 ? ChildStderr::kOurs : ChildStderr::kNone,
                                     [this](const std::string& line) { tell(line); });
 }
 

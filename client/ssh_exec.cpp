@@ -1,6 +1,5 @@
 #include "client/ssh_exec.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,7 +14,6 @@
 #include <utility>
 
 #include "common/core/check.h"
-#include "common/io/owned_fd.h"
 
 namespace mcdtp {
 namespace {
@@ -174,35 +172,26 @@ std::vector<std::string> bootstrap_argv(const Options& options, const std::strin
 
 // What the child needs between fork and exec, made before it, and the pipe on which its errno comes back.
 struct SshProcess::Start {
-  Start(std::vector<std::string> argv, SshManner ssh_manner, SshStderr stderr_kind)
-      : ssh(std::move(argv), true, ssh_manner),
-        manner(ssh_manner),
-        nowhere(stderr_kind == SshStderr::kNone ? open_null() : OwnedFd()),
-        error(make_pipe()) {}
+  Start(std::vector<std::string> argv, SshManner ssh_manner)
+      : ssh(std::move(argv), true, ssh_manner), manner(ssh_manner), error(make_pipe()) {}
   // Runs in the child: async-signal-safe calls only. Without the session's terminal there is none to ask on.
   int become_ssh() const {
     if (manner == SshManner::kUnattended) setsid();
-    if (nowhere.is_open()) dup2(nowhere.get(), STDERR_FILENO);
     const int reason = ssh.become();
     [[maybe_unused]] const ssize_t written = write(error.write_end, &reason, sizeof reason);
     return kFailure;
   }
 
-  static OwnedFd open_null() {
-    const int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    return fd >= 0 ? OwnedFd(fd) : OwnedFd();
-  }
-
   RealSsh ssh;
   SshManner manner;
-  OwnedFd nowhere;
   Pipe error;
 };
 
-SshProcess::SshProcess(const std::vector<std::string>& argv, SshManner manner, SshStderr stderr_kind)
-    : SshProcess(Start(argv, manner, stderr_kind)) {}
+SshProcess::SshProcess(const std::vector<std::string>& argv, SshManner manner, ChildStderr stderr_kind)
+    : SshProcess(Start(argv, manner), stderr_kind) {}
 
-SshProcess::SshProcess(const Start& start) : ChildProcess([&] { return start.become_ssh(); }) {
+SshProcess::SshProcess(const Start& start, ChildStderr stderr_kind)
+    : ChildProcess([&] { return start.become_ssh(); }, stderr_kind) {
   close(start.error.write_end);
   if (const auto error = read_exec_error(start.error.read_end)) fail("start " + start.ssh.program(), *error);
 }

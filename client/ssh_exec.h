@@ -20,7 +20,6 @@ bool is_below_our_ssh();
 
 // Whether it may ask something, on the terminal or by SSH_ASKPASS; also those may whom it starts, for a jump host.
 enum class SshManner { kAttended, kUnattended };
-enum class SshStderr { kOurs, kNone };
 
 // The real ssh with its words and environment, made before a fork and started after it.
 class RealSsh {
@@ -57,11 +56,11 @@ class SshProcess : public ChildProcess {
  public:
   // Starts the real ssh with `argv`, argv[0] included. Throws where it cannot be started.
   explicit SshProcess(const std::vector<std::string>& argv, SshManner manner = SshManner::kAttended,
-                      SshStderr stderr_kind = SshStderr::kOurs);
+                      ChildStderr stderr_kind = ChildStderr::kOurs);
 
  private:
   struct Start;
-  explicit SshProcess(const Start& start);
+  SshProcess(const Start& start, ChildStderr stderr_kind);
 };
 
 }  // namespace mcdtp

@@ -20,7 +20,7 @@ constexpr Duration kMaxPause = seconds(60);
 
 }  // namespace
 
-SshLinks::SshLinks(Driver& driver, std::vector<std::string> argv, SshStderr stderr_kind, Tell tell)
+SshLinks::SshLinks(Driver& driver, std::vector<std::string> argv, ChildStderr stderr_kind, Tell tell)
     : driver_(driver),
       argv_(std::move(argv)),
       stderr_kind_(stderr_kind),

@@ -23,7 +23,7 @@ class SshLinks : public Links {
   using Tell = std::function<void(const std::string&)>;
 
   // `argv`: of such an ssh, "ssh" included. `stderr_kind`: of theirs. `tell`: what is for -v.
-  SshLinks(Driver& driver, std::vector<std::string> argv, SshStderr stderr_kind, Tell tell);
+  SshLinks(Driver& driver, std::vector<std::string> argv, ChildStderr stderr_kind, Tell tell);
   ~SshLinks() override;
 
   void want(std::size_t count) override;
@@ -50,7 +50,7 @@ class SshLinks : public Links {
 
   Driver& driver_;
   std::vector<std::string> argv_;
-  SshStderr stderr_kind_;
+  ChildStderr stderr_kind_;
   Tell tell_;
   std::size_t wanted_ = 0;
   ChannelId next_id_ = kFirstTcpChannel;
