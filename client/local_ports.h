@@ -1,7 +1,9 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "client/forward_plan.h"
@@ -9,7 +11,8 @@
 
 namespace mcdtp {
 
-// The ports and sockets here at which a plan's -L and -D listen. What goes wrong is said in ssh's words.
+// The ports and sockets here at which a plan's -L and -D listen. What goes wrong is said in ssh's words. Those that nobody
+// takes are given up with this object.
 class LocalPorts {
  public:
   struct Port {
@@ -20,11 +23,16 @@ class LocalPorts {
   // REQUIRES: plan outlives this object. `say`: a line for the user.
   LocalPorts(const ForwardPlan& plan, std::function<void(const std::string&)> say)
       : plan_(plan), say_(std::move(say)) {}
+  LocalPorts(const LocalPorts&) = delete;
+  LocalPorts& operator=(const LocalPorts&) = delete;
+  ~LocalPorts() { give_up(); }
   const ForwardPlan& plan() const { return plan_; }
   // Listens at all that can be had, the first time it is called. False: the run is nothing without one that cannot be.
   bool open();
   // Those that could be had. REQUIRES: open() was called.
-  std::vector<Port> take() { return std::move(ports_); }
+  std::vector<Port> take() { return std::exchange(ports_, {}); }
+  // Another is to listen there: what stands at the paths of sockets goes, too.
+  void give_up();
 
  private:
   void say(LogLevel level, const std::string& line) const;

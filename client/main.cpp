@@ -163,6 +163,7 @@ int log_in_and_run(mcdtp::Options options, mcdtp::TransferLog& log, const std::v
       return mcdtp::run_plain_session(*login, !options.no_stdin, end_signals);
     default: break;
   }
+  ports.give_up();
   return mcdtp::without_greeting(options, *login, remembered, background.get());
 }
 

@@ -132,6 +132,8 @@ status 3 shim -L "$near:127.0.0.1:$port" far "echo ran >>$dir/ran; cat; exit 3" 
 out_is word
 same "runs of the command" ran "$(cat "$dir/ran")"
 same "log-ins" $((before + 1)) "$(logins)"
+rm -f "$XDG_CACHE_HOME"/mcdtp/no-server/* # it finds out anew, with the socket open
+status 4 shim -oExitOnForwardFailure=yes -L "$dir/near.sock:127.0.0.1:$port" far "exit 4" </dev/null
 bounded "$SHIM" -F "$e2e_config" -W "127.0.0.1:$port" far </dev/null 2>"$dir/err" | head -c 4 >"$dir/out"
 out_is "SSH-"
 

@@ -34,21 +34,23 @@ class Choices {
 
 inline constexpr std::uint64_t kPairChannels = 3;
 
-inline SessionConfig pair_config(Role role) {
+// `by_ssh`: as with --transport ssh: no datagrams, and what would be TCP connections are further SSH connections.
+inline SessionConfig pair_config(Role role, bool by_ssh = false) {
   SessionConfig config;
   config.role = role;
   config.channels = kPairChannels;
   config.congestion = [] { return make_congestion("fixed", 100'000'000); };
   config.tries_links = true;
+  config.links_go_by_ssh = by_ssh;
   return config;
 }
 
 // One end: a session, and a user that reads all and checks each byte.
 class End {
  public:
-  explicit End(Role role) : session(Time{}, pair_config(role)) {
+  explicit End(Role role, bool by_ssh = false) : session(Time{}, pair_config(role, by_ssh)) {
     session.add_stream_channel(Time{}, kSshChannel);
-    for (ChannelId id = 0; id < kPairChannels; ++id) {
+    for (ChannelId id = 0; !by_ssh && id < kPairChannels; ++id) {
       const bool client = role == Role::kClient && id == 0;
       session.add_datagram_channel(Time{}, id, client ? std::vector<PathId>{0} : std::vector<PathId>{});
     }
