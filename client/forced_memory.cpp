@@ -3,21 +3,8 @@
 #include <algorithm>
 
 namespace mcdtp {
-namespace {
-
-std::string id_of(const SshConfig& config) {
-  std::string id = config.account();
-  for (const char* keyword :
-       {"identityfile", "certificatefile", "identityagent", "proxyjump", "proxycommand"}) {
-    for (const std::string& line : config.lines(keyword)) id += "\n" + std::string(keyword) + " " + line;
-  }
-  return id;
-}
-
-}  // namespace
-
 ForcedMemory::ForcedMemory(const std::string& folder, const SshConfig& config)
-    : file_(folder, "forced", id_of(config), config.account()) {}
+    : file_(folder, "forced", config.log_in(), config.account()) {}
 
 bool ForcedMemory::holds(std::int64_t now) const { return file_.read(now, kSure).has_value(); }
 

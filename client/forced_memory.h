@@ -18,8 +18,8 @@ class ForcedMemory {
   // However often it is renewed: what was taken for another command may have been a failure that has passed.
   static constexpr std::int64_t kLongest = 30 * 86400;
 
-  // `folder`: where the files are, empty where there is no place. `config`: what ssh resolved: user, host, port,
-  // the way there, and the keys, certificates and agent that it offers tell one from another.
+  // `folder`: where the files are, empty where there is no place. `config`: what ssh resolved, which
+  // tells one log-in from another.
   ForcedMemory(const std::string& folder, const SshConfig& config);
 
   // The file, whether it is there or not; empty where there is no place.

@@ -41,6 +41,12 @@ std::size_t ForwardPlan::remote_forwards() const {
   }));
 }
 
+bool ForwardPlan::listens_at_path() const {
+  return std::any_of(forwards.begin(), forwards.end(), [](const Forward& forward) {
+    return !listen_target(forward) && !forward.listen.path.empty();
+  });
+}
+
 // A port of the far side without an address: its own loopback's.
 std::optional<Target> listen_target(const Forward& forward) {
   if (forward.kind == Forward::Kind::kLocal || forward.kind == Forward::Kind::kDynamic) return std::nullopt;

@@ -22,6 +22,8 @@ struct ForwardPlan {
   LogLevel log_level = LogLevel::kInfo;
   int family = 0;  // AF_INET, AF_INET6 or AF_UNSPEC, of all ports here
 
+  // Some of our end are UNIX sockets.
+  bool listens_at_path() const;
   bool is_said(LogLevel level) const { return level <= log_level; }
   bool forwards_anything() const { return !forwards.empty() || stdio; }
   // How many ports of the far side.

@@ -1,7 +1,5 @@
 #include "client/local_ports.h"
 
-#include <unistd.h>
-
 #include "common/io/unresolved.h"
 
 namespace mcdtp {
@@ -37,12 +35,6 @@ bool LocalPorts::open_all() {
   if (fatal || (wanted > 0 && ports_.empty()))
     say(fatal ? LogLevel::kFatal : LogLevel::kError, "Could not request local forwarding.");
   return !fatal;
-}
-
-void LocalPorts::give_up() {
-  for (const Port& port : take()) {
-    if (!port.forward->listen.path.empty()) unlink(port.forward->listen.path.c_str());
-  }
 }
 
 // As ssh: one address of several is enough, and nothing is said of any but the last.

@@ -11,8 +11,7 @@
 
 namespace mcdtp {
 
-// The ports and sockets here at which a plan's -L and -D listen. What goes wrong is said in ssh's words. Those that nobody
-// takes are given up with this object.
+// The ports and sockets here at which a plan's -L and -D listen. What goes wrong is said in ssh's words.
 class LocalPorts {
  public:
   struct Port {
@@ -23,16 +22,13 @@ class LocalPorts {
   // REQUIRES: plan outlives this object. `say`: a line for the user.
   LocalPorts(const ForwardPlan& plan, std::function<void(const std::string&)> say)
       : plan_(plan), say_(std::move(say)) {}
-  LocalPorts(const LocalPorts&) = delete;
-  LocalPorts& operator=(const LocalPorts&) = delete;
-  ~LocalPorts() { give_up(); }
   const ForwardPlan& plan() const { return plan_; }
   // Listens at all that can be had, the first time it is called. False: the run is nothing without one that cannot be.
   bool open();
   // Those that could be had. REQUIRES: open() was called.
   std::vector<Port> take() { return std::exchange(ports_, {}); }
-  // Another is to listen there: what stands at the paths of sockets goes, too.
-  void give_up();
+  // The real ssh is to listen there.
+  void give_up() { ports_.clear(); }
 
  private:
   void say(LogLevel level, const std::string& line) const;

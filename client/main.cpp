@@ -120,6 +120,12 @@ mcdtp::Opening make_opening(const mcdtp::Options& options, const mcdtp::Libssh2C
   return std::move(*opening);
 }
 
+// A command that is nothing without its ports is not to begin, and one begins with the log-in. What stands at a path would
+// stay there, did we not get as far.
+bool must_stand_first(const mcdtp::ForwardPlan& plan) {
+  return plan.exit_on_failure && plan.beside_command && !plan.listens_at_path();
+}
+
 void note_server(const mcdtp::Remembered& remembered) {
   remembered.forced.forget();
   remembered.absent.forget();
@@ -136,10 +142,9 @@ int log_in_and_run(mcdtp::Options options, mcdtp::TransferLog& log, const std::v
   const bool is_server_needed = options.subsystem || needs_server(options, *plan);
   if (is_server_needed && remembered) leave_where_absent(options, *remembered);
   const mcdtp::Opening opening = make_opening(options, choice, *plan);
-  mcdtp::LocalPorts ports(*plan, mcdtp::write_line_if_room);
-  // A command that is nothing without them is not to begin, and one begins with the log-in.
-  if (plan->exit_on_failure && plan->beside_command && !ports.open()) return kFailed;
   const auto background = options.background ? std::make_unique<mcdtp::Background>() : nullptr;
+  mcdtp::LocalPorts ports(*plan, mcdtp::write_line_if_room);
+  if (must_stand_first(*plan) && !ports.open()) return kFailed;
   const auto go_to_background = [&] {
     if (background) background->go(!options.no_command || options.verbose > 0);
   };

@@ -113,6 +113,15 @@ bool SshConfig::is_given(const std::string& keyword) const {
   return !given.empty() && given != "none";
 }
 
+std::string SshConfig::log_in() const {
+  std::string text = account();
+  for (const char* keyword :
+       {"identityfile", "certificatefile", "identityagent", "proxyjump", "proxycommand"}) {
+    for (const std::string& line : lines(keyword)) text += "\n" + std::string(keyword) + " " + line;
+  }
+  return text;
+}
+
 std::optional<std::uint16_t> SshConfig::port() const { return parse_whole<std::uint16_t>(text("port")); }
 
 AddressFamily SshConfig::address_family() const {

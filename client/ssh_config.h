@@ -38,6 +38,9 @@ class SshConfig {
   std::string user() const { return text("user"); }
   // For a person: who, where.
   std::string account() const { return user() + "@" + host_name() + " port " + text("port"); }
+  // The account, the keys, certificates and agent that are offered, and the way there, a line each: what tells one log-in
+  // from another.
+  std::string log_in() const;
   // Nothing where ssh printed no port.
   std::optional<std::uint16_t> port() const;
   AddressFamily address_family() const;

@@ -64,10 +64,17 @@ bool did_not_start(const Login& login) {
   return !login.late && login.result == GreetingFinder::Result::kMore && login.finder.has_begun();
 }
 
+// What a server is needed for.
+std::string need_of(const Options& options) {
+  return options.subsystem ? AbsentMemory::subsystem(options.command.value_or("")) : AbsentMemory::kForwards;
+}
+
 // There is no server, or one of another version, for what needs one: the real ssh does it.
 void note_no_server(const Options& options, const std::optional<Remembered>& remembered) {
-  if (!options.quiet) say("no mcdtp-server on " + options.host + ": going on over plain ssh");
-  if (remembered && looks_in_usual_places(options)) remembered->absent.remember(seconds_since_1970());
+  if (!options.quiet)
+    say("no mcdtp-server for " + need_of(options) + " on " + options.host + ": going on over plain ssh");
+  if (remembered && looks_in_usual_places(options))
+    remembered->absent.remember(seconds_since_1970(), need_of(options));
 }
 
 // `ended`: with `status`, before a greeting came. Who has begun with our command is forced to no other.
@@ -106,10 +113,11 @@ int without_greeting(const Options& options, Login& login, const std::optional<R
 
 void leave_where_absent(const Options& options, const Remembered& remembered) {
   if (options.relay || options.shim_wanted || !looks_in_usual_places(options)) return;
-  if (!remembered.absent.holds(seconds_since_1970())) return;
+  const std::string need = need_of(options);
+  if (!remembered.absent.holds(seconds_since_1970(), need)) return;
   if (!options.quiet)
-    say("no mcdtp-server on " + options.host + " of late, says " + remembered.absent.path() +
-        ": going on over plain ssh");
+    say("no mcdtp-server for " + need + " on " + options.host + " of late, says " +
+        remembered.absent.path(need) + ": going on over plain ssh");
   hand_over(options.words_for_hand_over);
 }
 

@@ -105,8 +105,7 @@ class GreetingFinder {
 
   // Unset unless the result was kGreeting.
   const std::optional<Greeting>& greeting() const { return greeting_; }
-  // What came before the line, to be shown as ssh would; with kMore and kNone all bytes fed. Valid until
-  // feed().
+  // What came before the line; with kMore and kNone all bytes fed. Valid until feed().
   Bytes noise() const { return Bytes(buffer_).first(noise_size_); }
   // What came after the line: the stream's first bytes. Valid until feed().
   Bytes rest() const { return Bytes(buffer_).subspan(rest_begin_); }

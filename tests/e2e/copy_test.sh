@@ -44,6 +44,8 @@ step "an unknown subsystem"
 status 255 bounded "$SHIM" -F "$e2e_config" -s far no-such-subsystem </dev/null
 out_is ""
 [ -s "$dir/err" ] || fail "nothing was said"
+status 0 shim -v -L "$(free_port):127.0.0.1:1" far true </dev/null # of which that says nothing
+err_has "^mcdtp-shim: sent [0-9]* packets"
 
 step "tar through a pipe, both directions"
 tar -C "$dir/tree" -c . | status 0 shim far "mkdir -p '$dir/tar up' && tar -C '$dir/tar up' -x"

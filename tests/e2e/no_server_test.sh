@@ -107,12 +107,12 @@ sftp_gets() {
 }
 before=$(logins)
 sftp_gets
-err_is "$line"
+err_is "mcdtp-shim: no mcdtp-server for subsystem sftp on far: going on over plain ssh"
 same "log-ins" $((before + 2)) "$(logins)"
 sftp_gets
 same "log-ins" $((before + 3)) "$(logins)"
 of_late=$(echo "$XDG_CACHE_HOME"/mcdtp/no-server/*)
-err_is "mcdtp-shim: no mcdtp-server on far of late, says $of_late: going on over plain ssh"
+err_is "mcdtp-shim: no mcdtp-server for subsystem sftp on far of late, says $of_late: going on over plain ssh"
 status 3 shim -q far 'exit 3' </dev/null # which needs none
 rm "$of_late"
 
@@ -133,7 +133,15 @@ out_is word
 same "runs of the command" ran "$(cat "$dir/ran")"
 same "log-ins" $((before + 1)) "$(logins)"
 rm -f "$XDG_CACHE_HOME"/mcdtp/no-server/* # it finds out anew, with the socket open
-status 4 shim -oExitOnForwardFailure=yes -L "$dir/near.sock:127.0.0.1:$port" far "exit 4" </dev/null
+for there in "$(free_port)" "$dir/near.sock"; do
+  status 4 shim -oExitOnForwardFailure=yes -L "$there:127.0.0.1:$port" far "exit 4" </dev/null
+  err_is "mcdtp-shim: no mcdtp-server for forwards on far: going on over plain ssh"
+  rm "$XDG_CACHE_HOME"/mcdtp/no-server/*
+done
+shim -f -oExitOnForwardFailure=yes -L "$(free_port):127.0.0.1:$port" far "echo ran >>$dir/behind" </dev/null ||
+  fail "-f: status $?"
+until_true test -s "$dir/behind"
+rm "$XDG_CACHE_HOME"/mcdtp/no-server/*
 bounded "$SHIM" -F "$e2e_config" -W "127.0.0.1:$port" far </dev/null 2>"$dir/err" | head -c 4 >"$dir/out"
 out_is "SSH-"
 
