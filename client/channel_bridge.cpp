@@ -10,6 +10,7 @@
 
 #include "common/core/bytes.h"
 #include "common/io/descriptor.h"
+#include "common/io/system.h"
 
 namespace mcdtp {
 namespace {
@@ -32,7 +33,7 @@ ChannelBridge::ChannelBridge(SshChannel& channel) : channel_(channel) {
 
 void ChannelBridge::run() {
   for (;;) {
-    while (step()) {
+    while (!is_closed_ && step()) {
     }
     if (is_closed_) return;
     wait();
@@ -102,9 +103,19 @@ bool ChannelBridge::write_stdout() {
   if (out_.empty()) return false;
   const ssize_t written = out_is_open_ ? ::write(STDOUT_FILENO, out_.data(), out_.size()) : -1;
   if (written < 0 && out_is_open_ && would_block()) return false;
-  if (written < 0) out_is_open_ = false;
-  out_.erase(0, written < 0 ? out_.size() : static_cast<std::size_t>(written));
+  if (written < 0) {
+    drop_stdout();
+  } else {
+    out_.erase(0, static_cast<std::size_t>(written));
+  }
   return true;
+}
+
+void ChannelBridge::drop_stdout() {
+  out_.clear();
+  out_is_open_ = false;
+  if (!reader_gone_at_) reader_gone_at_ = now();
+  is_closed_ = now() - *reader_gone_at_ > kLastWords;
 }
 
 bool ChannelBridge::write_stderr() {

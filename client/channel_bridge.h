@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "common/core/types.h"
+
 namespace mcdtp {
 
 // One channel of an SSH connection, never blocking. Each call throws where the connection is lost.
@@ -36,11 +38,14 @@ class SshChannel {
 
 // Carries our 0 to the channel, the channel to our 1 and 2, as a running ssh does: half-closed either way
 // where an end comes, and at most 32 kB held of each stream. It sleeps in poll() where nothing can
-// move. What nobody reads any more is dropped. Descriptors 0 and 1 become non-blocking; 2 stays as it is.
+// move. What nobody reads any more is dropped; who still writes kLastWords after our reader has gone is left alone, for
+// libssh2 cannot tell it as ssh does. Descriptors 0 and 1 become non-blocking; 2 stays as it is.
 class ChannelBridge {
  public:
+  static constexpr Duration kLastWords = seconds(2);
+
   explicit ChannelBridge(SshChannel& channel);
-  // Returns when the channel is closed and all that came is written. Throws where the connection is lost.
+  // Returns when the channel is closed and all that came is written, or it is left. Throws where the connection is lost.
   void run();
 
  private:
@@ -51,6 +56,7 @@ class ChannelBridge {
   bool read_channel();
   bool fill(std::string& buffer, bool from_stderr);
   bool write_stdout();
+  void drop_stdout();
   bool write_stderr();
   bool note_end();
   bool wants_input() const;
@@ -64,7 +70,8 @@ class ChannelBridge {
   bool eof_said_ = false;     // and the far side knows
   bool must_repeat_ = false;  // write() or send_eof() waits for the socket to be readable
   bool out_is_open_ = true;   // 1
-  bool is_closed_ = false;
+  std::optional<Time> reader_gone_at_;
+  bool is_closed_ = false;  // or left
 };
 
 }  // namespace mcdtp

@@ -28,6 +28,8 @@ struct ForwardPlan {
   bool forwards_anything() const { return !forwards.empty() || stdio; }
   // How many ports of the far side.
   std::size_t remote_forwards() const;
+  // The command is to begin only when all of them are there.
+  bool holds_command() const { return exit_on_failure && beside_command && remote_forwards() > 0; }
 };
 
 // What the server is asked to listen on, in OPEN; unset: nothing, the port is ours.

@@ -181,8 +181,17 @@ void Forwarding::ready_if_all_answered() {
       std::all_of(remotes_.begin(), remotes_.end(), [](const auto& entry) { return entry.second.answered; });
   if (failed_ || ready_ || !all) return;
   ready_ = true;
+  if (plan_.holds_command()) let_command_begin();
   callbacks_.on_ready();
   callbacks_.on_idle();
+}
+
+// It begins when one more was asked for than is wanted: what cannot be had, and nobody reads the answer.
+void Forwarding::let_command_begin() {
+  const StreamId stream = driver_.streams().open(format_target(ListenUnix{"/"}));
+  driver_.streams().finish(stream);
+  driver_.streams().release(stream);
+  driver_.kick();
 }
 
 // A hostile server must not reach what we can reach: it says which of the ports that we asked for a connection came

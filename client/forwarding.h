@@ -69,6 +69,7 @@ class Forwarding {
   std::uint64_t next_channel() const;
   bool say_open_failed(const Dialer::Outcome& outcome, std::uint64_t channel);
   void ready_if_all_answered();
+  void let_command_begin();
 
   Driver& driver_;
   LocalPorts& ports_;

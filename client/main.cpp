@@ -113,7 +113,7 @@ bool needs_server(const mcdtp::Options& options, const mcdtp::ForwardPlan& plan)
 mcdtp::Opening make_opening(const mcdtp::Options& options, const mcdtp::Libssh2Choice& choice,
                             const mcdtp::ForwardPlan& plan) {
   mcdtp::ExecRequest request = mcdtp::exec_request(options, choice.config);
-  request.remote_forwards = plan.remote_forwards();
+  request.remote_forwards = plan.remote_forwards() + (plan.holds_command() ? 1 : 0);
   request.needs_server = needs_server(options, plan);
   auto opening = mcdtp::build_opening(options, choice.config, std::move(request));
   if (!opening) become_ssh(options, "the command is too long, or the variables to send");

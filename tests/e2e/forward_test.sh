@@ -165,6 +165,11 @@ as_ssh -4 -R "$echo_port:h:1" far 'echo ran'
 as_ssh -L "$dir/near.sock:h:1" far 'echo ran'
 as_ssh -R "$dir/far.sock:h:1" far 'echo ran'
 err_has "^Warning: remote port forwarding failed for listen path $dir/far.sock"
+for _ in {1..20}; do # however soon the command could begin
+  status 255 shim -oExitOnForwardFailure=yes -R "$dir/far.sock:h:1" far "echo ran >>$dir/ran" </dev/null
+done
+[ ! -e "$dir/ran" ] || fail "the command ran though a port of the far side was not to be had"
+as_ssh -oExitOnForwardFailure=yes -R "127.0.0.1:$near:h:1" far 'echo ran'
 as_ssh -oExitOnForwardFailure=yes -R "$dir/far.sock:h:1" far 'sleep 5'
 err_has "^Error: remote port forwarding failed for listen path"
 as_ssh -L "$no_host:$near:h:1" far 'echo ran'

@@ -28,9 +28,11 @@ printf '2\n1\n' | status 0 shim -q far sort
 out_is $'1\n2'
 status 0 shim -n far 'cat; echo end' <"$dir/bytes"
 out_is end
-shim -q --bootstrap ssh far yes | head -n 1 >"$dir/out"
-same "yes cut off here, its status" 255 "${PIPESTATUS[0]}"
-out_is y
+for backend in ssh libssh2; do
+  shim -q --bootstrap "$backend" far yes | head -n 1 >"$dir/out"
+  same "yes cut off here, its status by $backend" 255 "${PIPESTATUS[0]}"
+  out_is y
+done
 yes | status 0 shim -q far 'head -n 1'
 out_is y
 status 0 shim -q far 'while [ -e /proc/$$/exe ]; do sleep 0.05; done && echo late & echo early' <&-

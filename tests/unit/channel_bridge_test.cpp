@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <string>
 #include <utility>
 
@@ -64,6 +65,28 @@ TEST(ChannelBridge, BytesThatCameWhileTheOtherStreamWasReadGoOut) {
     got.append(buffer.data(), static_cast<std::size_t>(size));
   EXPECT_EQ(got, std::string(kBytes) + std::string(kBytes));
   EXPECT_EQ(child.wait(), 0);
+}
+
+// Its command writes for ever.
+class EndlessChannel : public LateChannel {
+ public:
+  std::optional<std::size_t> read(bool from_stderr, std::span<char> buffer) override {
+    return from_stderr ? std::nullopt : std::optional(buffer.size());
+  }
+  bool at_eof() override { return false; }
+};
+
+TEST(ChannelBridge, WhoWritesOnForAReaderThatHasGoneIsLeft) {
+  ChildProcess child([] {
+    alarm(kHang);
+    std::signal(SIGPIPE, SIG_IGN);
+    closefrom(STDERR_FILENO + 1);  // our end of its stdout, too
+    EndlessChannel channel;
+    ChannelBridge(channel).run();
+    return 7;
+  });
+  ::close(child.take_stdout());
+  EXPECT_EQ(child.wait(), 7);
 }
 
 }  // namespace
