@@ -88,13 +88,6 @@ sigset_t child_signal() {
   }
 }
 
-void become_null(int fd, int flags) {
-  const int null = open("/dev/null", flags | O_CLOEXEC);
-  if (null < 0) return;
-  dup2(null, fd);
-  close(null);
-}
-
 }  // namespace
 
 Background::Background() {

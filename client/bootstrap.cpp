@@ -116,9 +116,11 @@ std::vector<std::string> relay_words(const SshConfig& config) {
   return {"-oBatchMode=yes", "-oStrictHostKeyChecking=yes", server_alive_word(config)};
 }
 
-// A master that would end with this ssh must not become of it: others would lose their connection with ours.
+// A master that would end with this ssh must not become of it: others would lose their connection with ours. `first`: before
+// all others.
 std::vector<std::string> bootstrap_words(const Options& options, const std::optional<SshConfig>& config,
-                                         const std::string& exec_line) {
+                                         const std::string& exec_line,
+                                         const std::vector<std::string>& first) {
   std::vector<std::string> words = bootstrap_argv(options, exec_line);
   const auto put_first = [&words](const std::vector<std::string>& more) {
     words.insert(words.begin() + 1, more.begin(), more.end());
@@ -128,6 +130,7 @@ std::vector<std::string> bootstrap_words(const Options& options, const std::opti
     put_first(plain_session_words(options, *config));
     if (options.relay) put_first(relay_words(*config));
   }
+  put_first(first);
   return words;
 }
 
@@ -299,12 +302,10 @@ void start_log_in(Login& login, const Options& options, const Libssh2Choice& cho
   const bool is_own = choice.config && !has_master && !choice.config->makes_master();
   const auto relayed = is_own ? over_relay(options, *choice.config) : std::nullopt;
   if (relayed && options.verbose > 0) say("over the jump host by mcdtp-shim");
-  auto words = bootstrap_words(relayed ? *relayed : options, choice.config, exec_line);
-  if (choice.config && !has_master) {
-    const auto first = watch.ssh_words();
-    words.insert(words.begin() + 1, first.begin(), first.end());
-  }
-  login.ssh = std::make_unique<SshProcess>(words, SshManner::kAttended, stderr_of(options));
+  const auto telling = choice.config && !has_master ? watch.ssh_words() : std::vector<std::string>();
+  login.ssh = std::make_unique<SshProcess>(
+      bootstrap_words(relayed ? *relayed : options, choice.config, exec_line, telling), SshManner::kAttended,
+      stderr_of(options));
   // It says how it ended.
   login.ssh->let_end(choice.config && choice.config->log_level() > LogLevel::kInfo);
 }

@@ -32,9 +32,8 @@ struct Standard {
 };
 
 bool take(const Standard& fds) {
-  const int nowhere = fds.err == ChildStderr::kNone ? open("/dev/null", O_WRONLY | O_CLOEXEC) : STDERR_FILENO;
-  return dup2(fds.in, STDIN_FILENO) >= 0 && dup2(fds.out, STDOUT_FILENO) >= 0 &&
-         (nowhere < 0 || dup2(nowhere, STDERR_FILENO) >= 0);
+  if (fds.err == ChildStderr::kNone) become_null(STDERR_FILENO, O_WRONLY);
+  return dup2(fds.in, STDIN_FILENO) >= 0 && dup2(fds.out, STDOUT_FILENO) >= 0;
 }
 
 // Runs in the child.
@@ -60,6 +59,13 @@ void restore_signals() {
   signal(SIGPIPE, SIG_DFL);
   signal(SIGXFSZ, SIG_DFL);
   signal(SIGUSR1, SIG_DFL);
+}
+
+void become_null(int fd, int flags) {
+  const int null = open("/dev/null", flags | O_CLOEXEC);
+  if (null < 0) return;
+  dup2(null, fd);
+  close(null);
 }
 
 Pipe make_pipe() {

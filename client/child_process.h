@@ -73,6 +73,9 @@ void keep_exit_statuses();
 // Signals as at login: none blocked, SIGPIPE, SIGXFSZ and SIGUSR1 not ignored. All outlive exec. Async-signal-safe.
 void restore_signals();
 
+// /dev/null takes the place of what `fd` was, where it can be opened. Async-signal-safe. REQUIRES: 0, 1 and 2 are open.
+void become_null(int fd, int flags);
+
 struct Pipe {
   int read_end;
   int write_end;

@@ -65,14 +65,6 @@ std::optional<std::string> take_token(std::string_view& path, const PathTokens& 
   return plain;
 }
 
-// A warning of `ssh -G` would stand twice: the ssh that logs in says it too. Async-signal-safe.
-void silence(int from, int to) {
-  const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-  for (int fd = from; null >= 0 && fd <= to; ++fd) {
-    if (fd != STDOUT_FILENO) dup2(null, fd);
-  }
-}
-
 }  // namespace
 
 SshConfig::SshConfig(std::string_view printed_by_ssh) {
@@ -191,11 +183,13 @@ std::optional<SshConfig> ask_ssh(const Options& options, const std::vector<std::
   words.insert(words.end(), command.begin(), command.end());
   // Whoever logs in judges its `Match exec` by the same shell.
   const RealSsh real_ssh(std::move(words), true);
-  ChildProcess ssh([&] {
-    silence(STDIN_FILENO, STDERR_FILENO);
+  const auto ask = [&] {
+    become_null(STDIN_FILENO, O_RDWR);
     real_ssh.become();
     return kCannotRun;
-  });
+  };
+  // A warning would stand twice: the ssh that logs in says it too.
+  ChildProcess ssh(ask, ChildStderr::kNone);
   const std::string printed = read_text(ssh.stdout_fd());
   if (ssh.wait() != 0) return std::nullopt;
   return SshConfig(printed);

@@ -86,8 +86,8 @@ std::size_t longest_message_of(int fd) {
   return type == SOCK_STREAM ? 1 : kLongestOfSocket;
 }
 
-// Nobody writes to the pipe any more. On an open file that was made after its last writer had gone the kernel never says so
-// of a named one.
+// Nobody writes to the pipe any more; never so of its writing end. On an open file that was made after its last writer had
+// gone the kernel never says so of a named one.
 bool is_without_writer(int fd) {
   pollfd asked{fd, POLLIN, 0};
   return poll(&asked, 1, 0) > 0 && (asked.revents & POLLHUP) != 0;
@@ -104,7 +104,7 @@ std::optional<int> reopen(int fd) {
   const int own =
       ::open(("/proc/self/fd/" + std::to_string(fd)).c_str(), kept | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
   if (own < 0) return std::nullopt;
-  if (is_terminal || (kept & O_ACCMODE) == O_WRONLY || !is_without_writer(fd)) return own;
+  if (is_terminal || !is_without_writer(fd)) return own;
   ::close(own);
   return std::nullopt;
 }

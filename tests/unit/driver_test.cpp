@@ -1,6 +1,5 @@
 #include "common/io/driver.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -8,6 +7,7 @@
 #include <csignal>
 #include <string>
 
+#include "client/child_process.h"
 #include "common/io/forwarder.h"
 #include "common/io/session_config.h"
 
@@ -15,17 +15,6 @@ namespace mcdtp {
 namespace {
 
 constexpr int kEnough = 5000;  // turns of 1 ms each
-
-struct Pipe {
-  Pipe() {
-    std::array<int, 2> ends{};
-    EXPECT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);
-    read_end = ends[0];
-    write_end = ends[1];
-  }
-  int read_end;
-  int write_end;
-};
 
 // One driver with an SSH channel whose other ends are the test's.
 struct Side {
@@ -51,7 +40,7 @@ struct Side {
   }
 
   asio::io_context io;
-  Pipe in, out;
+  const Pipe in = make_pipe(), out = make_pipe();
   const SessionKeys keys{std::array<std::uint8_t, 32>{}, Cipher::kAes128Gcm};
   bool ended = false;
   Driver driver;

@@ -38,8 +38,9 @@ namespace mcdtp {
 //
 // Phases, changed only at the end of a round, unless said otherwise:
 //   kStartup  more than doubles the rate each round until a queue shows or, where rounds are not short, most of what was
-//             sent is lost (both at once), more than a quarter of a round was, or the rate no longer grows. What is sent in the first round grows with the RTT. Where rounds are not short trains
-//             are sent first, and once they agree on the rate the start-up goes there at once, and carefully on, see HeadStart.
+//             sent is lost (both at once), more than a quarter of a round was, or the rate no longer grows. What is sent in
+//             the first round grows with the RTT. Where rounds are not short trains are sent first, and once they agree on
+//             the rate the start-up goes there at once, and carefully on, see HeadStart.
 //             One that few losses ended goes on from kLevel when they turn out to be the path's own
 //   kDrain    until the queue of start-up is gone (at once): as fast as packets come out of that the path is. Where a long path
 //             loses packets it goes on with kDown for what is left of the round: a careful start-up, which leaves little, with
