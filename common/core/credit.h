@@ -59,6 +59,15 @@ class MemoryShares {
   }
   // For what is held for sending, in blocks, and what the peer has credit for, together.
   std::uint64_t data() const { return memory_ - max_streams() * kEdges - kSpares; }
+  // Of so many streams, some of which take no room from others: what more of them keep than there may be.
+  std::uint64_t beyond(std::size_t streams) const {
+    return streams > max_streams() ? (streams - max_streams()) * kEdges : 0;
+  }
+  // How many such there may be, while so much is held for sending and the peer has credit for so much.
+  std::size_t most_beyond(std::uint64_t held, std::uint64_t credit) const {
+    const std::uint64_t all = for_sending(credit);
+    return std::min<std::size_t>(max_streams(), (all - std::min(held, all)) / kEdges);
+  }
   // What may be held for sending, in blocks, while the peer has credit for so much.
   std::uint64_t for_sending(std::uint64_t credit) const { return data() - std::min(credit, data()); }
   // Up to where a stream may go on taking of it: after that there is a block for each stream that has none.

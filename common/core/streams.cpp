@@ -311,6 +311,7 @@ void Streams::forget(StreamId id) {
   excess_ -= stream.excess;
   wait_for_memory_.erase(id);
   streams_.erase(id);
+  wake_writers();
 }
 
 }  // namespace mcdtp

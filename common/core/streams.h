@@ -188,6 +188,8 @@ class Streams {
   void account(Stream& stream);
   // What the peer may still send, or has sent and our readers have not taken, in bytes.
   std::uint64_t credit_out() const { return session_window_.limit() - session_consumed_; }
+  // For sending, and by streams that take no room from others.
+  std::uint64_t held() const { return sending_.in_use() + shares_.beyond(streams_.size()); }
   bool may_write(const Stream& stream, std::size_t skip) const;
   void wake_writers();
   void grow_windows();

@@ -27,7 +27,7 @@ bool Streams::may_write(const Stream& stream, std::size_t skip) const {
       std::clamp<std::uint64_t>(stream.send.credit_left(), BlockPool::kBlockSize, kWriteAhead);
   if (stream.send.unsent() + skip >= ahead) return false;
   if (stream.send.has_block(skip)) return true;
-  const std::uint64_t then = sending_.in_use() + BlockPool::kBlockSize;
+  const std::uint64_t then = held() + BlockPool::kBlockSize;
   if (stream.send.buffered() + skip == 0) return then <= shares_.for_sending(credit_out());
   return then <= shares_.one_stream_sends(credit_out(), streams_.size());
 }
@@ -45,7 +45,7 @@ void Streams::tell_writable(StreamId id, Stream& stream) {
 
 // What one stream lets go another may need.
 void Streams::wake_writers() {
-  if (sending_.in_use() + BlockPool::kBlockSize > shares_.for_sending(credit_out())) return;
+  if (held() + BlockPool::kBlockSize > shares_.for_sending(credit_out())) return;
   for (auto it = wait_for_memory_.begin(); it != wait_for_memory_.end();) {
     Stream* stream = find(*it);
     if (stream != nullptr) tell_writable(*it, *stream);
@@ -72,8 +72,8 @@ void Streams::renew_credit(StreamId id, Stream& stream) {
     const std::uint64_t first = begins ? WindowTuner::kLeastGrown : 0;
     const std::uint64_t ahead = std::max(shares_.first_window() + kAhead * stream.recv.highest(), first);
     const std::uint64_t wanted = std::min(tuner_.window(), ahead);
-    const std::uint64_t free = shares_.stream_window(shares_.session_window(sending_.in_use()),
-                                                     streams_.size(), excess_ - stream.excess);
+    const std::uint64_t free =
+        shares_.stream_window(shares_.session_window(held()), streams_.size(), excess_ - stream.excess);
     const auto limit =
         stream.window.renew(stream.recv.consumed(), stream.recv.highest(), std::min(wanted, free));
     if (limit) {
@@ -87,7 +87,7 @@ void Streams::renew_credit(StreamId id, Stream& stream) {
 
 // Twice what the streams may send, so that it never holds up one of them before its own credit does.
 void Streams::renew_session_credit() {
-  const std::uint64_t window = std::min({shares_.session_window(sending_.in_use()), most_session_window_,
+  const std::uint64_t window = std::min({shares_.session_window(held()), most_session_window_,
                                          std::max(kInitialSessionWindow, 2 * committed_)});
   if (const auto limit = session_window_.renew(session_consumed_, session_highest_, window))
     control_.push(SessionCreditFrame{*limit});

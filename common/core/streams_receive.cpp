@@ -22,14 +22,15 @@ std::size_t Streams::perhaps_over() const {
 }
 
 // Where there is no room for one more it is refused, not the session. Those that may be over take no room from others, but
-// there are no more of them than of these. What is refused is remembered until the peer has said how much it sent in vain,
+// memory. What is refused is remembered until the peer has said how much it sent in vain,
 // for credit.
 Stream* Streams::find_or_create(StreamId id) {
   if (id < next_peer_ || id % 2 != next_peer_ % 2) return find(id);
   const std::uint64_t many = (id - next_peer_) / 2 + 1;
   if (many > kMostAtOnce || refused_.size() + many > 2 * kMostAtOnce) return nullptr;
   std::size_t most = shares_.max_streams();
-  if (streams_.size() + many > most) most += std::min(most, perhaps_over());
+  if (streams_.size() + many > most)
+    most += std::min(shares_.most_beyond(sending_.in_use(), credit_out()), perhaps_over());
   for (; next_peer_ <= id; next_peer_ += 2) {
     if (streams_.size() < most) {
       create(next_peer_, kInitialStreamWindow);

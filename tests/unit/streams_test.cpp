@@ -37,7 +37,7 @@ struct Side {
         news.begin(), news.end(), [&](const StreamNews& n) { return n.kind == kind && n.stream == id; }));
   }
   template <typename T>
-  std::vector<T> waiting() {
+  std::vector<T> waiting() const {
     std::vector<T> found;
     ControlQueue rest = control;
     for (; !rest.empty(); rest.pop()) {
@@ -570,7 +570,7 @@ TEST(Streams, OneThatThePeerMayHaveForgottenTakesNoRoom) {
   StreamId last = kFirstClientStream + 2 * (most - 3);
   ASSERT_FALSE(side.streams.on_open({last, "x"}));
   ASSERT_EQ(side.streams.count(), most);
-  // None of these is read here.
+  // None of these is read here, and there is memory for all.
   for (StreamId id = kFirstClientStream; id < kFirstClientStream + 2 * 10; id += 2) {
     ASSERT_FALSE(side.data(id, 0, 100));
     ASSERT_FALSE(side.streams.on_fin({id, 100}));
@@ -581,6 +581,84 @@ TEST(Streams, OneThatThePeerMayHaveForgottenTakesNoRoom) {
   EXPECT_TRUE(side.waiting<ResetFrame>().empty());
   ASSERT_FALSE(side.streams.on_open({last += 2, "x"}));
   EXPECT_EQ(side.waiting<ResetFrame>().at(0), (ResetFrame{last, 0, ResetReason::kTooMany}));
+}
+
+// A server under kMinMemory, with as many streams as there may be, all of which may be over, unread, at the edge of a block.
+struct Unread {
+  Unread() {
+    side.streams.set_memory(kMinMemory);
+    first = side.streams.open("x");
+    second = side.streams.open("x");
+    while (side.streams.count() < shares.max_streams()) EXPECT_TRUE(add());
+  }
+  // False: it is refused.
+  bool add() {
+    const StreamId id = next;
+    next += 2;
+    EXPECT_FALSE(side.streams.on_open({id, "x"}));
+    EXPECT_FALSE(side.data(id, 0, BlockPool::kBlockSize + 1));
+    side.streams.consume(id, BlockPool::kBlockSize - 1);
+    EXPECT_FALSE(side.streams.on_fin({id, BlockPool::kBlockSize + 1}));
+    side.streams.finish(id);
+    return side.count_news(Kind::kOpened, id) == 1;
+  }
+  std::size_t add_all() {
+    std::size_t added = 0;
+    while (added <= shares.max_streams() && add()) ++added;
+    return added;
+  }
+  // The stream's writer holds all that it may.
+  void write_all(StreamId id) {
+    side.streams.on_stream_credit({id, kMaxVarint});
+    side.streams.on_session_credit({kMaxVarint});
+    for (MutableBytes room; !(room = side.streams.write_room(id)).empty(); side.take_all())
+      side.streams.wrote(id, room.size());
+  }
+  // Memory in use, and what the peer may still send.
+  std::uint64_t promised() const {
+    std::uint64_t limit = kInitialSessionWindow;
+    for (const auto& credit : side.waiting<SessionCreditFrame>()) limit = std::max(limit, credit.limit);
+    const std::uint64_t sent = (next - kFirstClientStream) / 2 * (BlockPool::kBlockSize + 1);
+    return side.streams.memory_in_use() + limit - sent;
+  }
+
+  Side side{Role::kServer};
+  MemoryShares shares{kMinMemory};
+  StreamId next = kFirstClientStream;
+  StreamId first, second;  // ours
+};
+
+TEST(Streams, ThoseThatMayBeOverTakeMemory) {
+  Unread idle;
+  EXPECT_EQ(idle.add_all(), idle.shares.max_streams());
+  idle.write_all(kStdio);
+  Unread busy;
+  busy.write_all(kStdio);
+  EXPECT_LT(idle.side.streams.buffered(), busy.side.streams.buffered()) << "a writer has what these leave";
+  const std::size_t added = busy.add_all();
+  EXPECT_GT(added, 10u) << "a block for each stream is left to others";
+  EXPECT_LT(added, busy.shares.max_streams());
+  const std::uint64_t bound = kMinMemory - 2 * BlockPool::kMaxSpares * BlockPool::kBlockSize;
+  EXPECT_LE(idle.promised(), bound);
+  EXPECT_LE(busy.promised(), bound);
+}
+
+// Room that such a stream leaves is told to writers.
+TEST(Streams, OneThatIsOverLetsAWriterGoOn) {
+  Unread unread;
+  unread.write_all(kStdio);
+  unread.add_all();
+  unread.write_all(unread.first);
+  ASSERT_TRUE(unread.side.streams.write_room(unread.second).empty());
+  for (StreamId id = kFirstClientStream; id < unread.next; id += 2) {
+    unread.side.streams.on_complete({id});
+    unread.side.read_all(id);
+    unread.side.streams.release(id);
+    if (unread.side.count_news(Kind::kWritable, unread.second) == 0) continue;
+    EXPECT_FALSE(unread.side.streams.write_room(unread.second).empty());
+    return;
+  }
+  FAIL() << "the writer was not told";
 }
 
 TEST(Streams, StreamsTakeTurns) {
