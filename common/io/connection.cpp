@@ -6,7 +6,9 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <utility>
 
 namespace mcdtp {
@@ -15,9 +17,13 @@ namespace {
 constexpr auto kPatience = seconds(2);
 constexpr int kMostPauses = 300;  // of that time
 constexpr int kMostWritingPauses = 2;
-constexpr auto kLook = milliseconds(10);
-constexpr int kMostLooks = 1000;  // without progress
-constexpr int kMostLooksBeforeReset = static_cast<int>(kMostPauses * kPatience / kLook);
+// Between looks whether the program takes something: the longer the less it does.
+constexpr Duration kFirstLook = milliseconds(10);
+constexpr Duration kLastLook = seconds(1);
+constexpr int kLooks = 16;  // in as much time as has passed
+// Without progress.
+constexpr Duration kMostWaiting = seconds(10);
+constexpr Duration kMostWaitingBeforeReset = kMostPauses * kPatience;
 
 // Ends no direction by itself where not all was written: that is the connection's to decide.
 class SocketSink : public DescriptorSink {
@@ -187,13 +193,14 @@ void Connection::end_when_taken(bool with_reset) {
 // Nothing tells: it has to be looked for.
 void Connection::look_whether_taken(bool with_reset) {
   const int left = untaken(socket_->fd());
-  looks_ = left == untaken_ ? looks_ + 1 : 0;
-  untaken_ = left;
   if (left == 0) return end(with_reset);
+  const auto now = std::chrono::steady_clock::now();
+  if (std::exchange(untaken_, left) != left) progress_at_ = now;
+  const Duration waiting = now - progress_at_;
   // The system goes on sending what is followed by an end; a reset would discard it, of who only pauses too.
   const bool discards = with_reset && !written_whole_;
-  if (looks_ > (discards ? kMostLooksBeforeReset : kMostLooks)) return end(discards);
-  look_->expires_after(kLook);
+  if (waiting > (discards ? kMostWaitingBeforeReset : kMostWaiting)) return end(discards);
+  look_->expires_after(std::clamp<Duration>(waiting / kLooks, kFirstLook, kLastLook));
   look_->async_wait([this, with_reset, alive = std::weak_ptr(alive_)](std::error_code error) {
     if (!error && !alive.expired() && !ended_) look_whether_taken(with_reset);
   });
