@@ -109,7 +109,9 @@ limited() { shim -v --server-subsystem few "$@" </dev/null; }
 status 0 limited -c 4 far true
 nothing_left # that server may hold all the ports there are
 ports_are 61400 61403 limited far "$until_seen"
-status 0 limited --port-range 61402-61410 far true
+nothing_left
+ports_are 61402 61403 limited --port-range 61402-61410 far "$until_seen"
+nothing_left
 status 0 limited --port-range 60000-61000 --memory 1G --cc none far true
 ours
 # Bytes that ended in time would be a rate over the limit: 8 Mbit/s need a second for each of these megabytes.

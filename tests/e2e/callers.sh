@@ -7,9 +7,12 @@
 #                            for ssh in $rsh: once ssh, once the shim. Output, exit status and all the files that it
 #                            leaves there must be the same, and the shim must have run our server
 #   as_ssh_handed_over ...   the same, but the shim must have left all to ssh
+#                            A step of it that the rest needs ends with `|| return $unfit`: who fails as ssh does is no proof
 #   needs PROGRAM PACKAGE    skips the rest of the test where it is missing
 #
 # $rsh is one shell word list, without quotes; $name stands for the run ("NAME.ssh", "NAME.shim").
+
+readonly unfit=99
 
 callers_start() {
   [ -n "${dir-}" ] || e2e_directory
@@ -39,6 +42,7 @@ callers_run() { # KIND FUNCTION...
 
 callers_compare() { # NAME
   cp "$dir/$1.shim.out" "$dir/out" && cp "$dir/$1.shim.err" "$dir/err"
+  [ "$(cat "$dir/$1.ssh.status")" -ne "$unfit" ] || fail "already with ssh: $(head -c 2000 "$dir/$1.ssh.err")"
   same "the status ($(head -c 400 "$dir/$1.ssh.err"))" "$(cat "$dir/$1.ssh.status")" "$(cat "$dir/$1.shim.status")"
   diff <(sed "s/$1\.ssh/$1.shim/g" "$dir/$1.ssh.out") "$dir/$1.shim.out" >&2 || fail "stdout differs from ssh's"
   diff -r --no-dereference "$dir/$1.ssh" "$dir/$1.shim" >&2 || fail "the files differ from ssh's"

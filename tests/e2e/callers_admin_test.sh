@@ -20,7 +20,7 @@ ansible_run() { # PIPELINING
   export ANSIBLE_HOME=$PWD/../$name.ansible ANSIBLE_PIPELINING=$1 ANSIBLE_NOCOLOR=1 LC_ALL=C.UTF-8
   export ANSIBLE_SSH_EXECUTABLE=$program ANSIBLE_SFTP_EXTRA_ARGS="-S $program" ANSIBLE_SCP_EXTRA_ARGS="-S $program"
   export ANSIBLE_SSH_CONTROL_PATH_DIR=$dir/$name.cp
-  "${ansible[@]}" -m ping || return
+  "${ansible[@]}" -m ping || return $unfit
   pattern 300000 4 >"$dir/$name.file"
   "${ansible[@]}" -m copy -a "src=$dir/$name.file dest=$dir/$name.copied mode=640" | grep -E 'changed|checksum|mode|size'
   "${ansible[@]}" -m shell -a 'echo out; echo err >&2; exit 3'
@@ -61,11 +61,12 @@ parallel_gives_up() {
   parallel_home
   local started=$PWD/../$name.started
   job_is_gone() { [ -s "$started" ] && ! kill -0 "$(cat "$started")" 2>/dev/null; }
-  parallel --ssh "$rsh" -S far --timeout 3 "echo \$\$ >$started; exec sleep {}" ::: 1000
+  parallel --ssh "$rsh" -S far --timeout 12 "echo \$\$ >$started; exec sleep {}" ::: 1000
   echo $?
   becomes_true job_is_gone && echo "the job is gone"
 }
 as_ssh parallel-timeout parallel_gives_up
+grep -qx 'the job is gone' "$dir/parallel-timeout.shim.out" || fail "the job lives on"
 
 # docker's client on both sides, between them a daemon's socket that answers what `docker version` asks.
 docker_client=$(PATH=$PATH:$MCDTP_BIN/../tools command -v docker)
@@ -100,7 +101,7 @@ END
   docker_run() {
     PATH=$dir/path.${name##*.}:$PATH
     docker_words=(env -u DOCKER_HOST "$docker_client" -H "ssh://$(id -un)@far")
-    "${docker_words[@]}" version --format '{{.Server.Version}} {{.Server.APIVersion}}' || return
+    "${docker_words[@]}" version --format '{{.Server.Version}} {{.Server.APIVersion}}' || return $unfit
     "${docker_words[@]}" inspect none
   }
   as_ssh docker docker_run

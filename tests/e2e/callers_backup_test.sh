@@ -17,8 +17,8 @@ pattern 4000000 50 >"$dir/tree/big"
 borg_run() {
   export BORG_RSH=$rsh BORG_BASE_DIR=$PWD/../$name.borg
   local repository=far:$dir/$name.repository
-  borg init -e none "$repository" || return
-  borg create "$repository::first" "$dir/tree" || return
+  borg init -e none "$repository" || return $unfit
+  borg create "$repository::first" "$dir/tree" || return $unfit
   borg list --format '{mode} {size} {path}{NL}' "$repository::first"
   borg extract "$repository::first"
 }
@@ -37,8 +37,8 @@ port=$(sed -n 's/^ *Port //p' "$e2e_config")
 restic_run() {
   local command="$dir/one.${name##*.} far -p $port -l $(id -un) -s sftp"
   local restic=(restic -q --no-cache -o "sftp.command=$command" -r "sftp:far:$dir/$name.repository")
-  "${restic[@]}" init || return
-  "${restic[@]}" backup "$dir/tree" || return
+  "${restic[@]}" init || return $unfit
+  "${restic[@]}" backup "$dir/tree" || return $unfit
   "${restic[@]}" restore latest --target .
 }
 as_ssh restic restic_run
@@ -49,7 +49,7 @@ restic_fails() {
 as_ssh restic-failure restic_fails
 
 rdiff_run() {
-  rdiff-backup --remote-schema "$rsh -C {h} rdiff-backup server" backup "$dir/tree" "far::$dir/$name.mirror" || return
+  rdiff-backup --remote-schema "$rsh -C {h} rdiff-backup server" backup "$dir/tree" "far::$dir/$name.mirror" || return $unfit
   rdiff-backup --remote-schema "$rsh -C {h} rdiff-backup server" restore "far::$dir/$name.mirror" restored
   rdiff-backup --remote-schema "$rsh -C {h} rdiff-backup server" restore "far::$dir/none" none
 }
@@ -62,10 +62,10 @@ unison_run() {
   local words=(unison-2.52 -batch -auto -silent -sshcmd "$dir/one.${name##*.}" -servercmd unison-2.52 ours
     "ssh://$(id -un)@far/$dir/$name.theirs")
   mkdir "$dir/$name.theirs"
-  "${words[@]}" || return
+  "${words[@]}" || return $unfit
   rm "ours/big"
   echo new >"$dir/$name.theirs/new"
-  "${words[@]}" || return
+  "${words[@]}" || return $unfit
   diff -r ours "$dir/$name.theirs"
 }
 as_ssh unison unison_run
@@ -74,7 +74,7 @@ same "the tree" "link new sub dir" "$(echo $(ls "$dir/unison.shim/ours"))"
 # zfs send | ssh zfs receive: one long stream each way, by dd's own blocks, and its end.
 stream() {
   local blocks="bs=128k iflag=fullblock status=none"
-  dd if="$dir/tree/big" $blocks | $rsh far "dd of='$dir/$name.stream' $blocks && sync '$dir/$name.stream'" || return
+  dd if="$dir/tree/big" $blocks | $rsh far "dd of='$dir/$name.stream' $blocks && sync '$dir/$name.stream'" || return $unfit
   $rsh far "dd if='$dir/$name.stream' $blocks" </dev/null | dd of=back $blocks
   $rsh far "dd if='$dir/none' status=none" | wc -c
   echo "${PIPESTATUS[*]}"
@@ -84,9 +84,9 @@ same_file "the stream there and back" "$dir/tree/big" "$dir/streams.shim/back"
 # syncoid's: a master of its own first, then commands through its socket, then its end.
 syncoid_run() {
   local socket=$dir/$name.socket receive="mbuffer() { cat; }; mbuffer -q |  dd of='$dir/$name.stream' status=none"
-  $rsh -M -S "$socket" -o ControlPersist=1m far exit || return
+  $rsh -M -S "$socket" -o ControlPersist=1m far exit || return $unfit
   $rsh -S "$socket" far "echo -n"
-  dd if="$dir/tree/big" bs=128k status=none | $rsh -S "$socket" far " $receive" || return
+  dd if="$dir/tree/big" bs=128k status=none | $rsh -S "$socket" far " $receive" || return $unfit
   $rsh -S "$socket" far "cat '$dir/$name.stream'" >received
   $rsh -S "$socket" -O exit far
 }

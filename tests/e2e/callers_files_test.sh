@@ -28,8 +28,8 @@ rsync_daemon() {
   # A daemon of root's looks for its file in /etc otherwise.
   local copy=(rsync -a --rsh="$rsh" --rsync-path="rsync --config=$home/rsyncd.conf")
   "${copy[@]}" far::
-  "${copy[@]}" "far::module/${tree##*/}/" pulled || return
-  "${copy[@]}" pulled/ "far::module/$name.daemon" || return
+  "${copy[@]}" "far::module/${tree##*/}/" pulled || return $unfit
+  "${copy[@]}" pulled/ "far::module/$name.daemon" || return $unfit
   diff -r --no-dereference "$tree" "$dir/$name.daemon"
   "${copy[@]}" rsync://far/no-such-module/ none
 }
@@ -39,16 +39,16 @@ grep -q '^module' "$dir/rsync-daemon.shim.out" || fail "the module is not listed
 # --rsh is split at blanks, and quotes hold a word together.
 rsync_quoted() {
   local words="-o 'ServerAliveInterval 15' -o \"SetEnv=A='b c'\" -l '$user'"
-  rsync -a -e "$rsh $words" "$tree/" "far:$dir/$name.quoted" || return
-  RSYNC_RSH="$rsh -o 'ProxyCommand=$ssh_words -W %h:%p far'" rsync -a "far:$dir/$name.quoted/" back || return
+  rsync -a -e "$rsh $words" "$tree/" "far:$dir/$name.quoted" || return $unfit
+  RSYNC_RSH="$rsh -o 'ProxyCommand=$ssh_words -W %h:%p far'" rsync -a "far:$dir/$name.quoted/" back || return $unfit
   diff -r --no-dereference "$tree" back
 }
 as_ssh rsync-quoted rsync_quoted
 rsync_names() {
-  rsync -a --rsh="$rsh" "far:$tree/sub  dir/it's" here || return
-  rsync -a -s --rsh="$rsh" "$user@far:$tree/\$HOME *" here || return
-  rsync -a --rsh="$rsh" "far:$tree/link" :"$tree/big" here || return
-  rsync -a --rsh="$rsh" here/ "far:$dir/$name it's \"new\" \$x" || return
+  rsync -a --rsh="$rsh" "far:$tree/sub  dir/it's" here || return $unfit
+  rsync -a -s --rsh="$rsh" "$user@far:$tree/\$HOME *" here || return $unfit
+  rsync -a --rsh="$rsh" "far:$tree/link" :"$tree/big" here || return $unfit
+  rsync -a --rsh="$rsh" here/ "far:$dir/$name it's \"new\" \$x" || return $unfit
   rsync -a --rsh="$rsh" --list-only "far:$tree/" | awk '{print $1, $2, $5, $6}'
   diff -r here "$dir/$name it's \"new\" \$x"
 }
@@ -56,9 +56,9 @@ as_ssh rsync-names rsync_names
 
 scp_run() { # WORDS...
   local copy=(scp -q -S "$dir/one.${name##*.}" "$@")
-  "${copy[@]}" -r -p "$tree" "far:$dir/$name.up" || return
+  "${copy[@]}" -r -p "$tree" "far:$dir/$name.up" || return $unfit
   diff -r "$dir/$name.up" "$tree"
-  "${copy[@]}" "scp://$user@far/$dir/$name.up/big" "far:$dir/$name.up/sub  dir/file 7" . || return
+  "${copy[@]}" "scp://$user@far/$dir/$name.up/big" "far:$dir/$name.up/sub  dir/file 7" . || return $unfit
   "${copy[@]}" -3 "far:$tree/big" "far:$dir/$name.third" && cmp "$tree/big" "$dir/$name.third"
   "${copy[@]}" "far:$dir/none" none
 }
@@ -71,9 +71,9 @@ tree_before=$tree tree=$dir/plain
 cp -r "$tree_before" "$tree" && rm -r "$tree"/*HOME* "$tree/sub  dir/it's" && mv "$tree/sub  dir" "$tree/sub"
 scp_old() {
   local copy=(scp -q -O -S "$dir/one.${name##*.}")
-  "${copy[@]}" -r -p "$tree" "far:$dir/$name.up" || return
+  "${copy[@]}" -r -p "$tree" "far:$dir/$name.up" || return $unfit
   diff -r "$dir/$name.up" "$tree"
-  "${copy[@]}" "far:$dir/$name.up/sub/file\\ 7" "far:$tree/big" . || return
+  "${copy[@]}" "far:$dir/$name.up/sub/file\\ 7" "far:$tree/big" . || return $unfit
   "${copy[@]}" -3 "far:$tree/big" "far:$dir/$name.third" && cmp "$tree/big" "$dir/$name.third"
   "${copy[@]}" "far:$dir/none" none
 }
@@ -82,7 +82,7 @@ as_ssh scp-old scp_old
 printf '#!/bin/sh\nexec /usr/bin/scp -q -S "%s/one.ssh" "$@"\n' "$dir" >"$dir/far-bin/scp"
 chmod +x "$dir/far-bin/scp"
 scp_remote() {
-  scp -q -R -S "$dir/one.${name##*.}" "far:$tree/big" "far:$dir/$name.other" || return
+  scp -q -R -S "$dir/one.${name##*.}" "far:$tree/big" "far:$dir/$name.other" || return $unfit
   cmp "$tree/big" "$dir/$name.other"
   scp -q -R -S "$dir/one.${name##*.}" "far:$dir/none" "far:$dir/none too"
 }
@@ -103,10 +103,12 @@ END
   sftp -q -S "$dir/one.${name##*.}" -b ../batch far
 }
 as_ssh sftp sftp_run
-[ ! -x /usr/lib/openssh/sftp-server ] || {
+if [ -x /usr/lib/openssh/sftp-server ]; then
   sftp_path() { echo "get $tree/big" | sftp -q -S "$dir/one.${name##*.}" -s /usr/lib/openssh/sftp-server -b - far; }
   as_ssh sftp-path sftp_path
-}
+else
+  echo "  (sftp -s PATH not tried: there is no /usr/lib/openssh/sftp-server)"
+fi
 
 if ! command -v sshfs >/dev/null; then
   echo "  (sshfs not tried: it is not here; Debian: sshfs)"
@@ -115,7 +117,7 @@ elif ! [ -c /dev/fuse ] || ! { : <>/dev/fuse; } 2>/dev/null; then
 else
   sshfs_run() {
     mkdir ../mounted.$name
-    sshfs -o ssh_command="$dir/one.${name##*.}" "$user@far:$tree" ../mounted.$name || return
+    sshfs -o ssh_command="$dir/one.${name##*.}" "$user@far:$tree" ../mounted.$name || return $unfit
     diff -r --no-dereference "$tree" ../mounted.$name
     cp -r ../mounted.$name/sub copy
     cp copy/* ../mounted.$name/ 2>&1 && rm "../mounted.$name/file 1" && mv ../mounted.$name/file\ 2 ../mounted.$name/moved

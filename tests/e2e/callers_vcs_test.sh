@@ -37,7 +37,7 @@ git -C "$dir/whole" push -q "$dir/whole.git" main
 
 clone() { # VERSION [ADDRESS]
   export GIT_SSH_COMMAND=$rsh
-  git -c protocol.version="$1" clone -q "${2-far:$dir/whole.git}" clone || return
+  git -c protocol.version="$1" clone -q "${2-far:$dir/whole.git}" clone || return $unfit
   git -C clone log --format='%H %s' && git -C clone fsck --full 2>/dev/null
   rm -rf clone/.git
 }
@@ -48,10 +48,10 @@ as_ssh git-address clone 2 "ssh://$user@127.0.0.1:$port$dir/whole.git"
 work() { # clone with its submodule, change, push, fetch what another pushed
   export GIT_SSH_COMMAND=$rsh
   git clone -q --bare "$dir/whole.git" "$dir/$name.git"
-  git clone -q --recurse-submodules "far:$dir/$name.git" clone || return
+  git clone -q --recurse-submodules "far:$dir/$name.git" clone || return $unfit
   ls clone/part
   echo more >clone/more && git -C clone add more && git -C clone commit -qm more
-  git -C clone push -q origin main main:refs/heads/other || return
+  git -C clone push -q origin main main:refs/heads/other || return $unfit
   git clone -q "far:$dir/$name.git" second && git -C clone branch -q third && git -C clone push -q origin third
   git -C second fetch -q && git -C second branch -r && git -C second pull -q origin other
   git -C clone push -q origin --delete third
@@ -98,7 +98,7 @@ grep -q '^2 .*whole.git upload$' "$dir/git-lfs.shim.out" || fail "git-lfs did no
 
 hg_run() {
   export HGRCPATH=/dev/null HGUSER=a
-  hg --config ui.ssh="$rsh" clone -q "ssh://$user@far/$dir/hg" clone || return
+  hg --config ui.ssh="$rsh" clone -q "ssh://$user@far/$dir/hg" clone || return $unfit
   cd clone && echo more >more && hg add -q more && hg commit -q -d '0 0' -m more
   hg --config ui.ssh="$rsh" incoming && return
   hg --config ui.ssh="$rsh" push "ssh://$user@far:$port/$dir/$name.hg"
@@ -113,7 +113,7 @@ as_ssh hg hg_run
 
 svn_run() {
   export SVN_SSH="$rsh -q --"
-  svn -q checkout "svn+ssh://$user@far$dir/$name.svn" work || return
+  svn -q checkout "svn+ssh://$user@far$dir/$name.svn" work || return $unfit
   pattern 300000 5 >work/file
   svn -q add work/file && svn commit --username a -m first work
   svn -q checkout "svn+ssh://$user@far$dir/$name.svn" second && svn update second && cmp second/file work/file

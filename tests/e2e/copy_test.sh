@@ -38,6 +38,8 @@ if is_sftp_server_here; then
   run sftp -v -b /dev/null -F "$e2e_config" -S "$SHIM" far
   err_has "mcdtp-shim: backend"
   err_lacks "going on as plain ssh"
+else
+  echo "  (not tried: there is none)"
 fi
 
 step "an unknown subsystem"

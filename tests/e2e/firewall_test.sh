@@ -9,8 +9,12 @@ all_channels=("channel 0: proved" "channel 1: proved" "channel 2: proved" "chann
 no_answer="no answer by UDP"
 
 step "by libssh2"
-both_ways "${all_channels[@]}"
-has "$no_answer" && fail "it took too long"
+# Who stands still for a second is told so: then there is another try.
+for try in 1 2 3 4 5; do
+  both_ways "${all_channels[@]}"
+  has "$no_answer" || break
+done
+has "$no_answer" && fail "it takes too long"
 
 step "by the real ssh"
 options=(--bootstrap ssh)

@@ -30,7 +30,7 @@ status 97 get --socks5-hostname 127.0.0.1:1080 http://no.such.host.invalid/
 err_has "(4)"
 
 step "no SOCKS: closed, and the others go on"
-printf 'GET / HTTP/1.0\r\n\r\n' | near curl -sS --max-time 20 telnet://127.0.0.1:1080 >"$dir/out" 2>"$dir/err"
+printf 'GET / HTTP/1.0\r\n\r\n' | near curl -q -sS --max-time 20 telnet://127.0.0.1:1080 >"$dir/out" 2>"$dir/err"
 out_is ''
 status 0 get --socks5 127.0.0.1:1080 -o "$dir/got/1" http://127.0.0.1/1
 same_file "page" "$dir/www/1" "$dir/got/1"

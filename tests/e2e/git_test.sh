@@ -5,7 +5,6 @@ command -v git >/dev/null || skip "no git here"
 e2e_start
 unset "${!GIT_@}"
 export HOME=$dir/home GIT_CONFIG_NOSYSTEM=1 GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
-mkdir "$HOME"
 git config --global init.defaultBranch main
 git config --global --add safe.directory '*'
 export GIT_SSH_COMMAND="$SHIM -F $e2e_config"

@@ -102,6 +102,8 @@ if mount -t tmpfs -o noexec none "$root/home" 2>/dev/null; then
   umount -l "$root/home"
   same_file "where nothing may be run" "$dir/bytes" "$dir/out"
   err_has "^mcdtp-server could not be installed as /home/.cache/"
+else
+  echo "  (where nothing may be run: not tried, nothing can be mounted here)"
 fi
 
 step "no server for that machine"

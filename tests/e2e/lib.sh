@@ -23,6 +23,7 @@
 # A test that needs what is not there calls skip WORDS.... Nothing here asserts how long something took: the only
 # clock is the bound at which a hang becomes a failure.
 set -u
+shopt -s lastpipe # what fails at the end of a pipeline ends the test
 # Root, as in CI, gets a loopback of the test's own, where no port is another test's or a service's.
 if [ "$(id -u)" -eq 0 ] && [ -z "${E2E_ALONE-}" ] && unshare --net true 2>/dev/null; then
   E2E_ALONE=1 exec unshare --net "$BASH" -c 'ip link set lo up && exec "$BASH" "$0" "$@"' "$0" "$@"
@@ -36,13 +37,15 @@ E2E_BOUND=${E2E_BOUND:-100} # seconds until a hang is a failure
 
 e2e_token=e2e-$$-$RANDOM$RANDOM
 e2e_step=
-unset LC_ALL GIT_PROTOCOL MCDTP_REAL_SSH MCDTP MCDTP_OPTIONS
+unset GIT_PROTOCOL MCDTP_REAL_SSH MCDTP MCDTP_OPTIONS
+. "$e2e_here/../wan/plain.sh"
 # Nothing of the user's own; e2e_directory names a place for what is remembered.
 export XDG_CONFIG_HOME=/nonexistent XDG_CACHE_HOME=/dev/null/none
 
 step() { e2e_step="$*"; echo "- $*"; }
 fail() {
   echo "FAILED: $e2e_step: $*"
+  [ ! -d "${dir-}" ] || : >"$dir/failed" # whoever fails in a process of its own can end no test
   for file in out err log; do [ ! -s "$dir/$file" ] || { echo "-- $file:"; head -c 2000 "$dir/$file"; echo; }; done
   exit 1
 }
@@ -67,6 +70,7 @@ e2e_directory() {
   dir=$(mktemp -d "${TMPDIR:-/tmp}/mcdtp-e2e.XXXXXX") || exit 1
   XDG_CACHE_HOME=$dir/cache
   mkdir "$dir/home"
+  [ "$(pattern 9 | wc -c)" -eq 9 ] || { echo "FAILED: openssl makes no bytes"; exit 1; }
   trap e2e_clean EXIT
   trap 'exit 1' TERM INT HUP
 }
@@ -182,5 +186,6 @@ command_not_found_handle() {
 }
 passed() {
   [ ! -e "$dir/not_found" ] || fail "there is no command $(tr '\n' ' ' <"$dir/not_found")"
+  [ ! -e "$dir/failed" ] || fail "what failed is above"
   echo passed
 }

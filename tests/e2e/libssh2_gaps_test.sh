@@ -147,7 +147,7 @@ sed_config "$far/user_key"
 eval "$(ssh-agent -s)" >/dev/null
 ssh-add -q "$far/user_key" 2>/dev/null
 echo "  ForwardAgent yes" >>"$far/ssh_config"
-status 0 shim far 'ssh-add -l' </dev/null
+(status 0 shim far 'ssh-add -l' </dev/null)
 kill "$SSH_AGENT_PID"
 [ -s "$dir/out" ] || fail "no agent"
 nothing_left

@@ -48,7 +48,8 @@ fi
 
 step "the far side's, of what it sent"
 value() { tr ' ' '\n' <"$1" | sed -n "s/^$2=//p"; } # FILE NAME
-status 7 shim --far-log "$dir/far log" --far-log-full "$dir/far full" far "cat '$dir/bytes'; exit 7" </dev/null
+status 7 shim --far-log "$dir/far log" --far-log-full "$dir/far full" far \
+  "cat '$dir/bytes'; until grep -qs '^[^,]*,[^,]*,0,[1-9]' '$dir/far full'; do sleep 0.05; done; exit 7" </dev/null
 same_file "stdout" "$dir/bytes" "$dir/out"
 err_is ""
 until_true test -s "$dir/far log"

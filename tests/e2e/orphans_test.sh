@@ -160,7 +160,8 @@ out_is up && err_is ""
 nothing_left
 
 step "a normal end signals nobody"
-status 0 shim far 'sh -c "trap \"echo hup >'"$dir"'/hup\" HUP; sleep 0.3" >/dev/null 2>&1 </dev/null & echo $!' </dev/null
+status 0 shim far 'sh -c "trap \"echo hup >'"$dir"'/hup\" HUP; echo >'"$dir"'/traps; sleep 0.3" >/dev/null 2>&1 </dev/null &
+  until [ -e '"$dir"'/traps ]; do sleep 0.05; done' </dev/null
 nothing_left
 [ ! -e "$dir/hup" ] || fail "a background job was hung up"
 passed

@@ -3,11 +3,17 @@
 # its interface, and no larger than --mtu says.
 . "$(dirname "$0")/lib.sh"
 
-# Sends 8 MB there and back; `datagrams` are then the largest sent and received, as -v tells them.
+# Sends 8 MB there and back once there is UDP; `datagrams` are then the largest sent and received, as -v tells them.
 copy() {
-  status 0 shim -v -c 2 "$@" far cat <"$dir/source"
+  : >"$dir/err"
+  status 0 shim -v -c 2 "$@" far cat < <(once_proved)
   same_file "$e2e_step" "$dir/source" "$dir/out"
   datagrams=$(sed -n 's/^mcdtp-shim: datagrams of up to \([0-9]*\) bytes sent, \([0-9]*\) received$/\1 \2/p' "$dir/err")
+}
+
+once_proved() {
+  for channel in 0 1; do until_true grep -q "channel $channel: proved" "$dir/err"; done
+  cat "$dir/source"
 }
 
 both_have() { # MTU

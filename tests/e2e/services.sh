@@ -52,7 +52,7 @@ forward() {
   done
   [ -n "${FAKE-}" ] || [ -n "$(server_pid)" ] || fail "the real ssh forwards: no mcdtp-server runs"
 }
-get() { near curl -sS --max-time "$E2E_BOUND" "$@"; }
+get() { near curl -q -sS --max-time "$E2E_BOUND" "$@"; }
 same_pages() { for i in {1..100}; do same_file "page $i" "$dir/www/$i" "$dir/got/$i"; done; rm -f "$dir/got"/*; }
 web_server() {
   local i

@@ -7,7 +7,7 @@ alive="-oServerAliveInterval=1 -oServerAliveCountMax=3"
 
 for backend in libssh2 ssh; do
   step "by $backend: nothing to say"
-  status 3 shim -v --bootstrap $backend $alive far 'sleep 6; exit 3' </dev/null
+  status 3 shim -v --bootstrap $backend -oServerAliveInterval=2 -oServerAliveCountMax=4 far 'sleep 12; exit 3' </dev/null
   err_has "^mcdtp-shim: backend: $backend\$"
 
   step "by $backend: the link is cut"

@@ -55,20 +55,29 @@ wait "$shim"
 same "status" 7 $?
 same_file "the bytes" "$dir/bytes" "$dir/got"
 grep -v '^mcdtp-shim: \|^debug\|^OpenSSH\|^Authenticated\|^Transferred\|^Bytes' "$dir/log" >"$dir/odd"
+[ ! -s "$dir/odd" ] || fail "$(cat "$dir/odd")"
 grep 'broke the protocol\|ended before' "$dir/log" >&2 && fail "they were heard"
 
 step "before the client has its control link"
-# It asks for one port of the server's while strangers hold many connections to it.
+# It asks for one port of the server's while strangers hold many connections to it: until then it stands still.
 mkfifo "$dir/slow"
+cat >"$dir/server" <<END
+#!/bin/sh
+until [ -s '$dir/client' ]; do sleep 0.01; done
+kill -STOP "\$(cat '$dir/client')"
+exec mcdtp-server "\$@"
+END
+chmod +x "$dir/server"
 for turn in {1..5}; do
-  shim_in_background -v -c 1 --port-range 61600-61600 far 'head -n 1' <"$dir/slow" >"$dir/got" 2>"$dir/log" &
+  rm -f "$dir/client"
+  shim_in_background -v -c 1 --port-range 61600-61600 --server "$dir/server" far 'head -n 1' >"$dir/got" 2>"$dir/log" <"$dir/slow" &
   shim=$!
-  exec 8>"$dir/slow"
-  bounded python3 - <<'END'
-import socket, time
+  echo "$shim" >"$dir/client"
+  echo word >"$dir/slow"
+  bounded python3 - "$shim" "$dir/got" <<'END' || fail "the strangers themselves"
+import os, signal, socket, sys, time
 held = []
-end = time.monotonic() + 1.5
-while time.monotonic() < end:
+while len(held) < 100:
     tcp = socket.socket()
     tcp.settimeout(0.05)
     try:
@@ -76,9 +85,10 @@ while time.monotonic() < end:
         held.append(tcp)
     except OSError:
         time.sleep(0.002)
+os.kill(int(sys.argv[1]), signal.SIGCONT)
+while os.path.getsize(sys.argv[2]) == 0:
+    time.sleep(0.02)
 END
-  echo word >&8
-  exec 8>&-
   wait "$shim"
   same "status" 0 $?
   same "stdout" word "$(cat "$dir/got")"

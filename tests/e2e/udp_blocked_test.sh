@@ -44,8 +44,11 @@ export XDG_CACHE_HOME=$dir/cache
 wan_relink --delay 5 --block-udp
 carry="^mcdtp-shim: no UDP comes through from far: direct TCP connections carry the data (not said again)$"
 remembered() { cat "$XDG_CACHE_HOME"/mcdtp/no-udp/* 2>/dev/null; }
-status 0 shim -q far 'sleep 3' </dev/null
-err_is ""
+for try in 1 2 3 4 5; do
+  status 0 shim -q far 'sleep 3' </dev/null
+  err_is ""
+  [ -z "$(remembered)" ] || break
+done
 [ -n "$(remembered)" ] || fail "it is not remembered"
 file=$(ls "$XDG_CACHE_HOME"/mcdtp/no-udp/*)
 both_ways "no UDP came through of late, says $file: not waited for$" "$direct_tcp" "$another_tcp" "$no_answer"

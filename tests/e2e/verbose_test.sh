@@ -3,6 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 e2e_start
 has() { grep -q -- "$1" "$dir/log"; }
+afresh() { step "$@"; : >"$dir/log"; } # nobody takes the last run's words for the next one's
 
 step "a session of eight channels"
 mkfifo "$dir/stdin"
@@ -22,13 +23,13 @@ step "without -v nothing"
 status 0 shim -c 8 far 'echo word' </dev/null
 out_is word && err_is ""
 
-step "--port-range"
+afresh "--port-range"
 shim -v -c 1 --port-range 61500-61510 far 'head -n 1' <"$dir/stdin" >"$dir/got" 2>"$dir/log" 8>&- &
 until_true has "^mcdtp-shim: channel 0: proved, UDP to 127.0.0.1:615[01][0-9]$"
 echo word >&8
 wait $! || fail "status $?"
 
-step "forwarded ports"
+afresh "forwarded ports"
 near=$(free_port) there=$(free_port) socks=$(free_port) nobody=$(free_port)
 shim -v -L "$near:localhost:$there" -D "$socks" -R "$there:localhost:$nobody" far 'head -n 1' <"$dir/stdin" >"$dir/got" 2>"$dir/log" 8>&- &
 until_true has "^mcdtp-shim: the far side forwards port $there to localhost port $nobody$"
@@ -41,7 +42,7 @@ exec 7<&-
 echo word >&8
 wait $! || fail "status $?"
 
-step "fewer ports than channels"
+afresh "fewer ports than channels"
 shim -v -c 8 --port-range 61520-61521 far 'head -n 1' <"$dir/stdin" >"$dir/got" 2>"$dir/log" 8>&- &
 until_true has "^mcdtp-shim: channel 1: proved"
 echo word >&8

@@ -17,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include "tests/unit/temporary_folder.h"
+
 namespace mcdtp {
 namespace {
 
@@ -350,7 +352,8 @@ TEST_F(DescriptorTest, TerminalOfOthersStaysBlocking) {
 
 // The writer of a named pipe may have gone before it is borrowed, and its words still be there.
 TEST_F(DescriptorTest, EndOfANamedPipeIsSeenWheneverItsWriterGoes) {
-  const std::string path = "/tmp/descriptor_test.fifo." + std::to_string(getpid());
+  const TemporaryFolder folder;
+  const std::string path = folder.path() / "fifo";
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
   for (const bool goes_before : {true, false}) {
     const int reader = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -369,7 +372,6 @@ TEST_F(DescriptorTest, EndOfANamedPipeIsSeenWheneverItsWriterGoes) {
     io_.run_for(seconds(10));
     ::close(reader);
   }
-  unlink(path.c_str());
   EXPECT_EQ(log_, (Log{"words", "<end>", "words", "<end>"}));
 }
 

@@ -26,7 +26,7 @@ TEST(Getent, AsksTheHostsOwn) {
   const Words found = ask_getent("localhost");
   EXPECT_TRUE(std::find(found.begin(), found.end(), "127.0.0.1") != found.end() ||
               std::find(found.begin(), found.end(), "::1") != found.end());
-  EXPECT_THROW(ask_getent("no-such-host.invalid"), std::runtime_error);
+  EXPECT_THROW(ask_getent("no-such..host"), std::runtime_error);
   for (const char* bad : {"", "-s", "--help"}) EXPECT_THROW(ask_getent(bad), std::runtime_error);
 }
 

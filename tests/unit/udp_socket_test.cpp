@@ -264,6 +264,11 @@ TEST_F(UdpSocketTest, ReceiveIsBoundedAndTellsThatThereIsMore) {
 }
 
 TEST_F(UdpSocketTest, OverIpv6) {
+  try {
+    open(address("::1"));
+  } catch (const std::runtime_error& error) {
+    GTEST_SKIP() << error.what();
+  }
   open_pair("::1");
   const auto data = train_bytes(3 * kSize);
   EXPECT_EQ(sender_->send(train(data)).accepted, data.size());

@@ -16,6 +16,7 @@
 # the script after SIGKILL too (two processes that die with it hold them), commands in them do not. Functions return 1 after one line on stderr; wan_up
 # returns 77 where this machine lets the user make no TUN device.
 
+. "$(dirname "${BASH_SOURCE[0]}")/plain.sh"
 WAN_LINK=${WAN_LINK:-${MCDTP_BIN:-$(dirname "${BASH_SOURCE[0]}")/../../build/bin}/wan-link}
 WAN_MTU=${WAN_MTU:-1500}
 WAN_NEAR= WAN_FAR= # the namespaces, as paths for `nsenter --net=`
@@ -26,7 +27,9 @@ wan_say() { echo "wan: $*" >&2; }
 wan_enter() {
   [ "$(id -u)" -eq 0 ] && return 0
   [ -n "${WAN_ENTERED-}" ] && { ip link set lo up; return 0; }
-  WAN_ENTERED=1 exec unshare --user --map-current-user --keep-caps --net -- "$BASH" "${WAN_SCRIPT:-$0}" "$@"
+  local own=(unshare --user --map-current-user --keep-caps --net --)
+  "${own[@]}" true 2>/dev/null || { wan_say "skipped: this user can make no user namespace"; exit 77; }
+  WAN_ENTERED=1 exec "${own[@]}" "$BASH" "${WAN_SCRIPT:-$0}" "$@"
 }
 
 # Is there all that a link needs? 77 where not, and says what is missing.
