@@ -8,8 +8,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <utility>
+
+#include "common/io/system.h"
 
 namespace mcdtp {
 namespace {
@@ -194,9 +195,8 @@ void Connection::end_when_taken(bool with_reset) {
 void Connection::look_whether_taken(bool with_reset) {
   const int left = untaken(socket_->fd());
   if (left == 0) return end(with_reset);
-  const auto now = std::chrono::steady_clock::now();
-  if (std::exchange(untaken_, left) != left) progress_at_ = now;
-  const Duration waiting = now - progress_at_;
+  if (std::exchange(untaken_, left) != left) progress_at_ = now();
+  const Duration waiting = now() - progress_at_;
   // The system goes on sending what is followed by an end; a reset would discard it, of who only pauses too.
   const bool discards = with_reset && !written_whole_;
   if (waiting > (discards ? kMostWaitingBeforeReset : kMostWaiting)) return end(discards);

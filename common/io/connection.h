@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -68,8 +67,8 @@ class Connection {
   int writing_pauses_ = 0;  // ... and wrote something
   // Set: it is awaited that the program's system has all that was written.
   std::unique_ptr<asio::steady_timer> look_;
-  int untaken_ = 0;                                    // bytes that it did not have at the last look
-  std::chrono::steady_clock::time_point progress_at_;  // when there were fewer
+  int untaken_ = 0;     // bytes that it did not have at the last look
+  Time progress_at_{};  // when there were fewer
   bool ended_ = false;
   std::shared_ptr<char> alive_ = std::make_shared<char>();
 };
