@@ -16,6 +16,9 @@ namespace mcdtp {
 namespace {
 
 constexpr int kLoginSignal = SIGUSR1;
+// Patience passes in pieces. One that takes so much longer was a standstill: of a stopped job, or of the machine.
+constexpr Duration kPiece = milliseconds(100);
+constexpr Duration kStandstill = milliseconds(500);
 
 sigset_t login_signal() {
   sigset_t set;
@@ -92,11 +95,21 @@ std::optional<Duration> LoginWatch::remaining() const {
   return std::max(Duration(0), *deadline_ - now());
 }
 
+void LoginWatch::pass_over_standstill(Duration taken, Duration asked) {
+  const Duration more = taken - asked;
+  if (!deadline_ || more < kStandstill) return;
+  *deadline_ += more;
+  latest_ += more;
+}
+
 bool LoginWatch::wait_readable(int fd) {
   std::array<pollfd, 2> wanted{{{fd, POLLIN, 0}, {signal_fd_, POLLIN, 0}}};
   for (;;) {
     const auto left = remaining();
-    const int ready = poll(wanted.data(), wanted.size(), poll_milliseconds(left));
+    const auto piece = left ? std::optional(std::min(*left, kPiece)) : std::nullopt;
+    const Time began = now();
+    const int ready = poll(wanted.data(), wanted.size(), poll_milliseconds(piece));
+    if (piece) pass_over_standstill(now() - began, *piece);
     if (ready < 0 && errno == EINTR) continue;
     if (ready < 0) throw std::runtime_error(std::string("wait for the greeting: ") + std::strerror(errno));
     if (wanted[0].revents != 0) return true;

@@ -35,13 +35,15 @@ class LoginWatch {
   void begin_anew() { deadline_ = latest_ = now() + patience_; }
   // Is it known to be done?
   bool is_logged_in();
-  // Waits until `fd` can be read or has ended. False: patience is over.
+  // Waits until `fd` can be read or has ended. False: patience is over. While we were stopped, and whoever logs in with us,
+  // it does not pass.
   bool wait_readable(int fd);
 
  private:
   void take_signal();
   void end_by_signal();
   std::optional<Duration> remaining() const;
+  void pass_over_standstill(Duration taken, Duration asked);
 
   Duration patience_;
   std::optional<Time> deadline_;  // until the log-in is done there is none

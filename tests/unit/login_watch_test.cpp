@@ -95,6 +95,32 @@ TEST_F(LoginWatchTest, PatienceCountsFromTheFirstSign) {
   EXPECT_FALSE(watch.wait_readable(far_side()));
 }
 
+// A stopped job, as by Ctrl-Z: whoever logs in for us stood still as well.
+TEST_F(LoginWatchTest, PatienceDoesNotPassWhileWeAreStopped) {
+  constexpr Duration kPatience = seconds(1), kStop = seconds(1), kOnePiece = milliseconds(100);
+  const pid_t watcher = fork();
+  if (watcher == 0) {
+    std::array<int, 2> silent{};
+    if (pipe(silent.data()) != 0) _exit(2);
+    LoginWatch watch(kPatience);
+    watch.logged_in();
+    const Time began = now();
+    far_side_speaks();
+    const bool came = watch.wait_readable(silent[0]);
+    _exit(came || now() - began < kStop + kPatience - kOnePiece ? 1 : 0);
+  }
+  std::array<char, 1> word;
+  ASSERT_EQ(read(far_side(), word.data(), 1), 1);
+  kill(watcher, SIGSTOP);
+  int status = 0;
+  ASSERT_EQ(waitpid(watcher, &status, WUNTRACED), watcher);
+  if (!WIFSTOPPED(status)) GTEST_SKIP() << "its patience was over before it was stopped";
+  usleep(static_cast<useconds_t>(kStop.count() / 1000));
+  kill(watcher, SIGCONT);
+  ASSERT_EQ(waitpid(watcher, &status, 0), watcher);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
 TEST_F(LoginWatchTest, TheLocalCommandTells) {
   LoginWatch watch(milliseconds(5));
   const auto words = watch.ssh_words();
