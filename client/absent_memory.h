@@ -8,14 +8,16 @@
 
 namespace mcdtp {
 
-// Remembers, in a file for each, where there was no server of our version for what needs one, a subsystem or forwarded
-// ports: the real ssh does that by a log-in of its own, and the next run is to need one log-in only. What cannot be read is
-// not remembered.
+// Remembers, in a file for each, where there was no server of our version. The user is told so once, and what needs one, a
+// subsystem or forwarded ports, the real ssh does by a log-in of its own: the next run is to need one log-in only. What
+// cannot be read is not remembered.
 class AbsentMemory {
  public:
   // Seconds. A server may be put there at any time.
   static constexpr std::int64_t kPeriod = 86400;
-  // What needs one: these, or a subsystem. That there is none for the one says nothing of the other.
+  // For what: a command runs without one; these need one, or a subsystem does. That there is none for the one says nothing
+  // of the other.
+  static constexpr const char* kCommands = "commands";
   static constexpr const char* kForwards = "forwards";
   static std::string subsystem(const std::string& name) { return "subsystem " + name; }
 
@@ -27,8 +29,10 @@ class AbsentMemory {
   std::string path(const std::string& need) const { return file(need).path(); }
   // `now`, here and below: seconds since 1970.
   bool holds(std::int64_t now, const std::string& need) const;
-  // For kPeriod from now on. Where it cannot be written the next run finds out again.
-  void remember(std::int64_t now, const std::string& need) const { file(need).write({now + kPeriod, 0}); }
+  // The user was told.
+  bool was_said(std::int64_t now, const std::string& need) const;
+  // For kPeriod from now on. `says`: the user is told now. False: it cannot be written, and the next run finds out again.
+  bool remember(std::int64_t now, const std::string& need, bool says) const;
   // There is a server.
   void forget() const;
 

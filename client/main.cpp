@@ -163,7 +163,7 @@ int log_in_and_run(mcdtp::Options options, mcdtp::TransferLog& log, const std::v
     case GreetingFinder::Result::kPlain:
       // An older server, which knows of no forwards: it has begun the command, and HUPs it.
       if (needs_server(options, *plan)) break;
-      if (!options.quiet) say("no mcdtp-server on " + options.host + ": going on over plain ssh");
+      note_plain(options, remembered);
       go_to_background();
       return mcdtp::run_plain_session(*login, !options.no_stdin, end_signals);
     default: break;

@@ -69,12 +69,27 @@ std::string need_of(const Options& options) {
   return options.subsystem ? AbsentMemory::subsystem(options.command.value_or("")) : AbsentMemory::kForwards;
 }
 
+// Told once, and again as long as that cannot be remembered, or more is to be told.
+void tell_absence(const Options& options, const AbsentMemory* memory, const std::string& need,
+                  const std::string& line) {
+  const std::int64_t now = seconds_since_1970();
+  const bool was_said = memory != nullptr && memory->was_said(now, need);
+  if (options.quiet || (was_said && options.verbose == 0)) return;
+  const bool is_kept = was_said || (memory != nullptr && memory->remember(now, need, true));
+  say(line + ": going on over plain ssh" + (is_kept ? " (not said again for a day)" : ""));
+}
+
+// Null where nothing is to be remembered of it.
+const AbsentMemory* absent_memory(const Options& options, const std::optional<Remembered>& remembered) {
+  return remembered && looks_in_usual_places(options) ? &remembered->absent : nullptr;
+}
+
 // There is no server, or one of another version, for what needs one: the real ssh does it.
 void note_no_server(const Options& options, const std::optional<Remembered>& remembered) {
-  if (!options.quiet)
-    say("no mcdtp-server for " + need_of(options) + " on " + options.host + ": going on over plain ssh");
-  if (remembered && looks_in_usual_places(options))
-    remembered->absent.remember(seconds_since_1970(), need_of(options));
+  const AbsentMemory* memory = absent_memory(options, remembered);
+  const std::string need = need_of(options);
+  if (memory != nullptr) memory->remember(seconds_since_1970(), need, false);
+  tell_absence(options, memory, need, "no mcdtp-server for " + need + " on " + options.host);
 }
 
 // `ended`: with `status`, before a greeting came. Who has begun with our command is forced to no other.
@@ -97,6 +112,11 @@ void become_ssh(const Options& options, const std::string& reason) {
   hand_over(options.words_for_hand_over);
 }
 
+void note_plain(const Options& options, const std::optional<Remembered>& remembered) {
+  tell_absence(options, absent_memory(options, remembered), AbsentMemory::kCommands,
+               "no mcdtp-server on " + options.host);
+}
+
 int without_greeting(const Options& options, Login& login, const std::optional<Remembered>& remembered,
                      Background* background) {
   if (options.relay && remembered) leave_relay(options, login, remembered->relay);
@@ -115,9 +135,9 @@ void leave_where_absent(const Options& options, const Remembered& remembered) {
   if (options.relay || options.shim_wanted || !looks_in_usual_places(options)) return;
   const std::string need = need_of(options);
   if (!remembered.absent.holds(seconds_since_1970(), need)) return;
-  if (!options.quiet)
-    say("no mcdtp-server for " + need + " on " + options.host + " of late, says " +
-        remembered.absent.path(need) + ": going on over plain ssh");
+  tell_absence(options, &remembered.absent, need,
+               "no mcdtp-server for " + need + " on " + options.host + " of late, says " +
+                   remembered.absent.path(need));
   hand_over(options.words_for_hand_over);
 }
 

@@ -10,6 +10,7 @@ machine=$(uname -m)
 static=$MCDTP_BIN/mcdtp-server.$machine
 [ -x "$static" ] || skip "there is no $static: scripts/build-static makes it"
 e2e_directory
+export XDG_CACHE_HOME=/dev/null/none # each run says that there is no server
 root=$dir/root
 
 make_root() {

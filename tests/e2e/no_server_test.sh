@@ -6,13 +6,22 @@ for place in "$HOME/.local/bin" "$HOME/bin" /usr/local/bin /usr/bin /bin /opt/mc
 done
 E2E_PATH=/usr/local/bin:/usr/bin:/bin e2e_start
 line="mcdtp-shim: no mcdtp-server on far: going on over plain ssh"
+once=" (not said again for a day)"
 
 step "status, streams and the line"
 before=$(logins)
+status 0 shim -q far 'echo out' </dev/null
+out_is out && err_is ""
 status 7 shim far 'echo out; echo err >&2; exit 7' </dev/null
 out_is out && same "stderr" "err
-$line" "$(sort "$dir/err")"
-same "log-ins" $((before + 1)) "$(logins)"
+$line$once" "$(sort "$dir/err")"
+same "log-ins" $((before + 2)) "$(logins)"
+status 0 shim far 'echo out' </dev/null
+out_is out && err_is ""
+status 0 shim -v far 'echo out' </dev/null
+err_has "^$line$once\$"
+XDG_CACHE_HOME=/dev/null/none status 0 shim far 'echo out' </dev/null
+err_is "$line"
 status 0 shim -q far 'echo out' </dev/null
 out_is out && err_is ""
 status 255 shim -q far 'kill -TERM $$' </dev/null
@@ -109,12 +118,14 @@ sftp_gets() {
 }
 before=$(logins)
 sftp_gets
-err_is "mcdtp-shim: no mcdtp-server for subsystem sftp on far: going on over plain ssh"
+err_is "mcdtp-shim: no mcdtp-server for subsystem sftp on far: going on over plain ssh$once"
 same "log-ins" $((before + 2)) "$(logins)"
 sftp_gets
 same "log-ins" $((before + 3)) "$(logins)"
-of_late=$(echo "$XDG_CACHE_HOME"/mcdtp/no-server/*)
-err_is "mcdtp-shim: no mcdtp-server for subsystem sftp on far of late, says $of_late: going on over plain ssh"
+err_is ""
+of_late=$(grep -l sftp "$XDG_CACHE_HOME"/mcdtp/no-server/*)
+status 0 bounded "$SHIM" -v -F "$e2e_config" -s far sftp </dev/null
+err_has "^mcdtp-shim: no mcdtp-server for subsystem sftp on far of late, says $of_late: going on over plain ssh$once\$"
 status 3 shim -q far 'exit 3' </dev/null # which needs none
 rm "$of_late"
 
@@ -137,7 +148,7 @@ same "log-ins" $((before + 1)) "$(logins)"
 rm -f "$XDG_CACHE_HOME"/mcdtp/no-server/* # it finds out anew, with the socket open
 for there in "$(free_port)" "$dir/near.sock"; do
   status 4 shim -oExitOnForwardFailure=yes -L "$there:127.0.0.1:$port" far "exit 4" </dev/null
-  err_is "mcdtp-shim: no mcdtp-server for forwards on far: going on over plain ssh"
+  err_is "mcdtp-shim: no mcdtp-server for forwards on far: going on over plain ssh$once"
   rm "$XDG_CACHE_HOME"/mcdtp/no-server/*
 done
 shim -f -oExitOnForwardFailure=yes -L "$(free_port):127.0.0.1:$port" far "echo ran >>$dir/behind" </dev/null ||

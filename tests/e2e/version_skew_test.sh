@@ -22,7 +22,7 @@ status 6 shim -q far 'cat; echo err >&2; exit 6' <"$dir/bytes"
 same_file "through cat" "$dir/bytes" "$dir/out"
 err_is err
 status 0 shim far 'echo out' </dev/null
-err_is "mcdtp-shim: no mcdtp-server on far: going on over plain ssh"
+err_is "mcdtp-shim: no mcdtp-server on far: going on over plain ssh (not said again for a day)"
 
 step "where ports are to be forwarded nothing runs, and then the real ssh does, once"
 status 0 bounded "$MCDTP_BIN/mcdtp-server" --protocol 99 --no-plain --never-heard of -- 'echo ran' </dev/null
