@@ -12,13 +12,15 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "common/io/system.h"
+
 namespace mcdtp {
 namespace {
 
 constexpr int kLoginSignal = SIGUSR1;
-// Patience passes in pieces. One that takes so much longer was a standstill: of a stopped job, or of the machine.
+// We wait in pieces: of one that takes longer, the rest was a standstill.
 constexpr Duration kPiece = milliseconds(100);
-constexpr Duration kStandstill = milliseconds(500);
+constexpr int kMostPatience = 4;  // times its length, whatever comes
 
 sigset_t login_signal() {
   sigset_t set;
@@ -59,20 +61,17 @@ std::vector<std::string> LoginWatch::ssh_words() {
   return {"-oPermitLocalCommand=yes", "-oLocalCommand=kill -USR1 " + std::to_string(getpid())};
 }
 
-void LoginWatch::logged_in() {
-  constexpr int kMostPatience = 4;
-  if (deadline_) return;
-  deadline_ = now() + patience_;
-  latest_ = now() + kMostPatience * patience_;
-}
+void LoginWatch::logged_in() { counts_ = true; }
 
-void LoginWatch::something_came() {
-  if (deadline_) deadline_ = std::min(latest_, now() + patience_);
+void LoginWatch::begin_anew() {
+  counts_ = true;
+  waited_ = {};
+  waited_in_all_ = (kMostPatience - 1) * patience_;
 }
 
 bool LoginWatch::is_logged_in() {
   take_signal();
-  return deadline_.has_value();
+  return counts_;
 }
 
 void LoginWatch::take_signal() {
@@ -91,15 +90,14 @@ void LoginWatch::end_by_signal() {
 }
 
 std::optional<Duration> LoginWatch::remaining() const {
-  if (!deadline_ || heard_) return std::nullopt;
-  return std::max(Duration(0), *deadline_ - now());
+  if (!counts_ || heard_) return std::nullopt;
+  const Duration left = std::min(patience_ - waited_, kMostPatience * patience_ - waited_in_all_);
+  return std::max(Duration(0), left);
 }
 
-void LoginWatch::pass_over_standstill(Duration taken, Duration asked) {
-  const Duration more = taken - asked;
-  if (!deadline_ || more < kStandstill) return;
-  *deadline_ += more;
-  latest_ += more;
+void LoginWatch::note_waited(Duration waited) {
+  waited_ += waited;
+  waited_in_all_ += waited;
 }
 
 bool LoginWatch::wait_readable(int fd) {
@@ -109,7 +107,7 @@ bool LoginWatch::wait_readable(int fd) {
     const auto piece = left ? std::optional(std::min(*left, kPiece)) : std::nullopt;
     const Time began = now();
     const int ready = poll(wanted.data(), wanted.size(), poll_milliseconds(piece));
-    if (piece) pass_over_standstill(now() - began, *piece);
+    if (piece) note_waited(std::min(now() - began, *piece));
     if (ready < 0 && errno == EINTR) continue;
     if (ready < 0) throw std::runtime_error(std::string("wait for the greeting: ") + std::strerror(errno));
     if (wanted[0].revents != 0) return true;

@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "common/core/types.h"
-#include "common/io/system.h"
 
 namespace mcdtp {
 
 // Watches for a far side that has let us in and then says nothing: a command that it forces on this key may
 // wait for stdin, and would for ever, as we send nothing before the greeting. How long a log-in takes nobody
 // can say, for it may ask the user; so the time counts from its end, which ssh tells: it runs a LocalCommand
-// then, and that signals this process. REQUIRES: lives on the main thread, before other threads; one at a
+// then, and that signals this process. Only what is spent waiting counts: while we are stopped, whoever logs in for us may
+// be, too. REQUIRES: lives on the main thread, before other threads; one at a
 // time; SIGUSR1 is not used otherwise.
 class LoginWatch {
  public:
@@ -30,24 +30,24 @@ class LoginWatch {
   // The far side runs what we asked for: from now on it may take its time.
   void heard() { heard_ = true; }
   // The far side says something: patience begins anew, but for four times its length at most.
-  void something_came();
+  void something_came() { waited_ = {}; }
   // The far side was told that nobody waits any more: patience begins anew.
-  void begin_anew() { deadline_ = latest_ = now() + patience_; }
+  void begin_anew();
   // Is it known to be done?
   bool is_logged_in();
-  // Waits until `fd` can be read or has ended. False: patience is over. While we were stopped, and whoever logs in with us,
-  // it does not pass.
+  // Waits until `fd` can be read or has ended. False: patience is over.
   bool wait_readable(int fd);
 
  private:
   void take_signal();
   void end_by_signal();
   std::optional<Duration> remaining() const;
-  void pass_over_standstill(Duration taken, Duration asked);
+  void note_waited(Duration waited);
 
   Duration patience_;
-  std::optional<Time> deadline_;  // until the log-in is done there is none
-  Time latest_{};                 // of the deadline, whatever comes
+  bool counts_ = false;  // the log-in is done
+  Duration waited_{};    // since something came
+  Duration waited_in_all_{};
   bool heard_ = false;
   bool ssh_tells_ = false;  // it was asked to, and has not yet
   int signal_fd_ = 0;
