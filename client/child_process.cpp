@@ -139,6 +139,12 @@ int ChildProcess::wait() {
   return *status_;
 }
 
+std::string ChildProcess::killed_by() const {
+  constexpr std::array kOfGroups{0, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+  if (std::find(kOfGroups.begin(), kOfGroups.end(), ending_signal_) != kOfGroups.end()) return "";
+  return strsignal(ending_signal_);
+}
+
 // Returns whether it has ended. A child that someone else reaped counts as ended by a signal.
 bool ChildProcess::reap(int wait_options) {
   if (status_) return true;
@@ -149,6 +155,7 @@ bool ChildProcess::reap(int wait_options) {
   } while (got < 0 && errno == EINTR);
   if (got == 0) return false;
   status_ = got == pid_ && WIFEXITED(raw) ? WEXITSTATUS(raw) : kSignalDeath;
+  if (got == pid_ && WIFSIGNALED(raw)) ending_signal_ = WTERMSIG(raw);
   return true;
 }
 

@@ -45,6 +45,9 @@ class ChildProcess {
   void close_pipes();
   // Waits for its end. Returns its exit status, 255 when a signal ended it. May be called again.
   int wait();
+  // The name of the signal that ended it, such as "Killed". Empty where it exited, where nobody can say, and of those by which
+  // a terminal or a caller ends all of a group. REQUIRES: wait() was called.
+  std::string killed_by() const;
   // Closes the pipes and sends SIGTERM; the destructor waits for what is left of two seconds.
   void ask_to_end();
   // Whether it has five seconds to end by itself once its pipes are closed.
@@ -62,6 +65,7 @@ class ChildProcess {
   std::optional<int> stdout_fd_;
   pid_t pid_;
   std::optional<int> status_;
+  int ending_signal_ = 0;  // of it; 0: none
   bool may_end_ = false;
   std::optional<Time> asked_;  // to end
 };

@@ -141,7 +141,11 @@ int PlainSession::run(bool read_stdin) {
   down_.start();
   io_.run();
   if (interrupted_) return kFailed;
-  if (down_.write_error() == 0) return ssh_.wait();
+  if (down_.write_error() == 0) {
+    const int status = ssh_.wait();
+    say_killed(ssh_.killed_by());
+    return status;
+  }
   say(std::string("write standard output: ") + std::strerror(down_.write_error()));
   return kFailed;
 }

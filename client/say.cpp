@@ -39,6 +39,10 @@ void say_into(const std::string& path) {
 
 void say(const std::string& line) { write_shared_all(lines_fd, our_name + one_line(line) + "\n"); }
 
+void say_killed(const std::string& signal) {
+  if (!signal.empty()) say("the process that logs in was ended by a signal: " + signal);
+}
+
 void write_line_if_room(const std::string& line) {
   const std::string text = line + "\n";
   [[maybe_unused]] const IoResult ignored = try_write_shared(lines_fd, as_bytes(text));

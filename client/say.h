@@ -15,6 +15,9 @@ void say_into(const std::string& path);
 // One line, after our name.
 void say(const std::string& line);
 
+// Who logs in was ended by a signal of this name, and has said nothing of that. Nothing where it is empty.
+void say_killed(const std::string& signal);
+
 // A line of who still carries bytes. Whoever reads our stdout to its end before our stderr would wait for us for ever if
 // we waited for room; what finds none is left out, as with ssh.
 void write_line_if_room(const std::string& line);

@@ -124,7 +124,10 @@ int without_greeting(const Options& options, Login& login, const std::optional<R
   const bool silent = login.finder.noise().empty();
   login.ssh->close_pipes();
   const int status = ended ? login.ssh->wait() : 0;
-  if (status == kFailed && !login.done && silent && !login.finder.has_begun()) return kFailed;
+  if (status == kFailed && !login.done && silent && !login.finder.has_begun()) {
+    say_killed(login.ssh->killed_by());
+    return kFailed;
+  }
   note_absence(options, login, ended, status, remembered);
   login.ssh.reset();
   if (background != nullptr) background->give_back();

@@ -127,8 +127,21 @@ until_true logs_in
 kill -TERM "$shim"
 until_true ended "$shim"
 until_true no_near_processes
-kill "$listener"
 out_is "" && err_is ""
+
+step "SIGKILL to ssh while it logs in"
+who_logs_in() {
+  child=$(for pid in $(pgrep -P "$shim"); do ! grep -qs PermitLocalCommand "/proc/$pid/cmdline" || echo "$pid"; done)
+  [ -n "$child" ]
+}
+shim_in_background --bootstrap ssh -p "$port" far true </dev/null >"$dir/out" 2>"$dir/err" &
+shim=$!
+until_true who_logs_in
+kill -KILL "$child"
+wait "$shim"
+same "status" 255 $?
+out_is "" && err_is "mcdtp-shim: the process that logs in was ended by a signal: Killed"
+kill "$listener"
 
 step "a signal that was ignored from the start ends nothing, as with nohup"
 for options in "--bootstrap libssh2" "--bootstrap ssh" "--server /nonexistent"; do

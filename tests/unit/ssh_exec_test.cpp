@@ -182,6 +182,21 @@ TEST_F(SshExec, DeathBySignalIs255) {
   EXPECT_EQ(ssh.wait(), 255);
 }
 
+// Those that a terminal sends to all of a group need no word of ours.
+TEST_F(SshExec, TellsWhatSignalEndedIt) {
+  const auto killed_by = [&](const std::string& body) {
+    use(script("ssh", body));
+    SshProcess ssh({"ssh"});
+    ssh.wait();
+    return ssh.killed_by();
+  };
+  EXPECT_EQ(killed_by("kill -KILL $$"), "Killed");
+  EXPECT_EQ(killed_by("kill -ABRT $$"), "Aborted");
+  for (const char* signal : {"HUP", "INT", "QUIT", "TERM"})
+    EXPECT_EQ(killed_by(std::string("kill -") + signal + " $$"), "") << signal;
+  EXPECT_EQ(killed_by("exit 137"), "");
+}
+
 TEST_F(SshExec, StatusArrivesThoughTheCallerIgnoresChildren) {
   use(script("ssh", "exit 3"));
   const auto before = signal(SIGCHLD, SIG_IGN);
