@@ -140,8 +140,8 @@ int ChildProcess::wait() {
 }
 
 std::string ChildProcess::killed_by() const {
-  constexpr std::array kOfGroups{0, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-  if (std::find(kOfGroups.begin(), kOfGroups.end(), ending_signal_) != kOfGroups.end()) return "";
+  constexpr std::array kUsual{0, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE};
+  if (std::find(kUsual.begin(), kUsual.end(), ending_signal_) != kUsual.end()) return "";
   return strsignal(ending_signal_);
 }
 

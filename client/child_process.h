@@ -45,8 +45,8 @@ class ChildProcess {
   void close_pipes();
   // Waits for its end. Returns its exit status, 255 when a signal ended it. May be called again.
   int wait();
-  // The name of the signal that ended it, such as "Killed". Empty where it exited, where nobody can say, and of those by which
-  // a terminal or a caller ends all of a group. REQUIRES: wait() was called.
+  // The name of the signal that ended it, such as "Killed". Empty where it exited, where nobody can say, of those by which
+  // a terminal or a caller ends all of a group, and where nobody read any more. REQUIRES: wait() was called.
   std::string killed_by() const;
   // Closes the pipes and sends SIGTERM; the destructor waits for what is left of two seconds.
   void ask_to_end();

@@ -182,7 +182,7 @@ TEST_F(SshExec, DeathBySignalIs255) {
   EXPECT_EQ(ssh.wait(), 255);
 }
 
-// Those that a terminal sends to all of a group need no word of ours.
+// Those that a terminal sends to all of a group need no word of ours, nor does that nobody reads.
 TEST_F(SshExec, TellsWhatSignalEndedIt) {
   const auto killed_by = [&](const std::string& body) {
     use(script("ssh", body));
@@ -192,7 +192,7 @@ TEST_F(SshExec, TellsWhatSignalEndedIt) {
   };
   EXPECT_EQ(killed_by("kill -KILL $$"), "Killed");
   EXPECT_EQ(killed_by("kill -ABRT $$"), "Aborted");
-  for (const char* signal : {"HUP", "INT", "QUIT", "TERM"})
+  for (const char* signal : {"HUP", "INT", "QUIT", "TERM", "PIPE"})
     EXPECT_EQ(killed_by(std::string("kill -") + signal + " $$"), "") << signal;
   EXPECT_EQ(killed_by("exit 137"), "");
 }
