@@ -18,15 +18,6 @@ bool AbsentMemory::holds(std::int64_t now, const std::string& need) const {
   return file(need).read(now, kPeriod).has_value();
 }
 
-bool AbsentMemory::was_said(std::int64_t now, const std::string& need) const {
-  const auto kept = file(need).read(now, kPeriod);
-  return kept && kept->since != 0;
-}
-
-bool AbsentMemory::remember(std::int64_t now, const std::string& need, bool says) const {
-  return file(need).write({now + kPeriod, says || was_said(now, need) ? now : 0});
-}
-
 void AbsentMemory::forget() const {
   for (const std::string& need : {std::string(kCommands), std::string(kForwards), subsystem("sftp")})
     file(need).remove();

@@ -30,9 +30,11 @@ class AbsentMemory {
   // `now`, here and below: seconds since 1970.
   bool holds(std::int64_t now, const std::string& need) const;
   // The user was told.
-  bool was_said(std::int64_t now, const std::string& need) const;
+  bool was_said(std::int64_t now, const std::string& need) const { return file(need).was_said(now, kPeriod); }
   // For kPeriod from now on. `says`: the user is told now. False: it cannot be written, and the next run finds out again.
-  bool remember(std::int64_t now, const std::string& need, bool says) const;
+  bool remember(std::int64_t now, const std::string& need, bool says) const {
+    return file(need).remember(now, kPeriod, says);
+  }
   // There is a server.
   void forget() const;
 

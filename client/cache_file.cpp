@@ -67,6 +67,15 @@ bool CacheFile::write(const Kept& kept) const {
   return false;
 }
 
+bool CacheFile::remember(std::int64_t now, std::int64_t period, bool says) const {
+  return write({now + period, says || was_said(now, period) ? now : 0});
+}
+
+bool CacheFile::was_said(std::int64_t now, std::int64_t period) const {
+  const auto kept = read(now, period);
+  return kept && kept->since != 0;
+}
+
 void CacheFile::remove() const {
   if (!path_.empty()) unlink(path_.c_str());
 }

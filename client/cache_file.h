@@ -30,6 +30,12 @@ class CacheFile {
   bool write(const Kept& kept) const;
   void remove() const;
 
+  // Of what the user is told once: it holds for `period` seconds from now on, and was told, or is now where `says`. False: it
+  // cannot be written.
+  bool remember(std::int64_t now, std::int64_t period, bool says) const;
+  // It holds, and the user was told.
+  bool was_said(std::int64_t now, std::int64_t period) const;
+
  private:
   std::string path_;
   std::string of_;

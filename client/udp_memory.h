@@ -23,9 +23,9 @@ class UdpMemory {
   // `now`, here and below: seconds since 1970.
   bool is_blocked(std::int64_t now) const { return file_.read(now, kPeriod).has_value(); }
   // The user was told.
-  bool was_said(std::int64_t now) const;
+  bool was_said(std::int64_t now) const { return file_.was_said(now, kPeriod); }
   // For kPeriod from now on. `says`: the user is told now. False: it cannot be written.
-  bool remember(std::int64_t now, bool says) const;
+  bool remember(std::int64_t now, bool says) const { return file_.remember(now, kPeriod, says); }
   void forget() const { file_.remove(); }
 
  private:
