@@ -22,8 +22,7 @@ std::size_t Streams::perhaps_over() const {
 }
 
 // Where there is no room for one more it is refused, not the session. Those that may be over take no room from others, but
-// memory. What is refused is remembered until the peer has said how much it sent in vain,
-// for credit.
+// memory. What is refused is remembered until the peer has said how much it sent in vain, for credit.
 Stream* Streams::find_or_create(StreamId id) {
   if (id < next_peer_ || id % 2 != next_peer_ % 2) return find(id);
   const std::uint64_t many = (id - next_peer_) / 2 + 1;
