@@ -26,7 +26,8 @@ bench --link clean --tool shim/auto --tool tcp/cubic --channels 1,2 --seconds 2 
 [ "$(lines "$dir/bench.csv" 'NF == 24 && $link == "clean" && $seconds == 2 && $limit_mbit == 9.6')" = 4 ] || fail "not four lines"
 [ "$(lines "$dir/bench.csv" '$tool == "shim" && $cc == "auto" && $wire_bytes_per_byte > 1')" = 2 ] || fail "not two lines of the shim"
 [ "$(lines "$dir/bench.csv" '$mbit > 0 && $share < 1.1')" = 4 ] || fail "impossible rates"
-[ "$(grep -c '^clean ' "$dir/out")" -eq 4 ] || fail "the table has not four lines"
+# Beside them, perhaps, what wan_up notes of GRO.
+[ "$(grep -vc '^wan: note: ' "$dir/out")" -eq 7 ] || fail "the table has not four lines between heading and end"
 [ "$(lines "$dir/flows/clean-shim-auto-2-0.csv" '$direction == "up" && $protocol == "udp" && $bytes > 0')" -gt 0 ] ||
   fail "no flows of UDP"
 
@@ -40,7 +41,7 @@ echo "link,mbit" >"$dir/old.csv"
 bench --link clean --tool none --csv "$dir/old.csv" && fail "a file of other columns is taken"
 
 bench --fairness --k 1 --rate 10 --tool tcp/cubic --seconds 2 --csv "$dir/fairness.csv" || fail "the fairness bench ends with $?"
-[ "$(lines "$dir/fairness.csv" 'NF == 21 && $k == 1 && $mbit > 0 && $both_jain <= 1 && $ping_avg_ms >= 50')" = 2 ] ||
+[ "$(lines "$dir/fairness.csv" 'NF == 21 && $k == 1 && $mbit > 0 && $both_jain >= 0.5 && $both_jain <= 1 && $ping_avg_ms >= 50')" = 2 ] ||
   fail "not two lines of fairness"
 
 for bad in "--link nowhere" "--channels 0" "--channels 65" "--fairness --channels 1,2" "--tool shim/x" "--tool tcp/x" "--sweep colour=1" "--seconds 0" "--tool rsh --link clean --csv $dir/bad" "--link"; do
