@@ -151,6 +151,7 @@ until_true test -s "$dir/squatter"
 options=(--port-range 61700-61700)
 both_ways "channel 0: proved"
 has "channel 256: " && fail "a direct TCP connection"
+until_true no_far_process # that server has the one port that there is, and the old link the words that end it
 wan_relink --delay 5 --block-udp
 rm -rf "$dir/cache"
 export XDG_CACHE_HOME=$dir/cache
